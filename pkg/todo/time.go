@@ -1,0 +1,68 @@
+package todo
+
+import (
+	"fmt"
+	"time"
+)
+
+// Time is a timestamp of the server that may be null or infinite, as PostgreSQL's may. The zero
+// value is null. It prints as RFC 3339 in UTC, or as the words infinity and -infinity.
+type Time struct {
+	at  time.Time
+	inf int8 // +1 and -1 for the infinities, else 0
+}
+
+// At returns t as a Time.
+func At(t time.Time) Time { return Time{at: t.UTC()} }
+
+// IsNull says whether there is no time at all.
+func (t Time) IsNull() bool { return t.inf == 0 && t.at.IsZero() }
+
+// Time returns the moment, and false where it is null or infinite.
+func (t Time) Time() (time.Time, bool) { return t.at, t.inf == 0 && !t.at.IsZero() }
+
+// After says whether t is later than now; a null time is not.
+func (t Time) After(now time.Time) bool { return t.inf > 0 || t.inf == 0 && t.at.After(now) }
+
+// String returns the printed form, empty for null.
+func (t Time) String() string {
+	switch {
+	case t.inf > 0:
+		return "infinity"
+	case t.inf < 0:
+		return "-infinity"
+	case t.at.IsZero():
+		return ""
+	}
+	return t.at.Format("2006-01-02T15:04:05.999999Z07:00")
+}
+
+// MarshalJSON prints null for null, else the string form.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if t.IsNull() {
+		return []byte("null"), nil
+	}
+	return []byte(`"` + t.String() + `"`), nil
+}
+
+// Scan reads what a driver hands over: a time.Time, one of PostgreSQL's two words, or nil.
+func (t *Time) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*t = Time{}
+	case time.Time:
+		*t = At(v)
+	case string:
+		switch v {
+		case "infinity":
+			*t = Time{inf: 1}
+		case "-infinity":
+			*t = Time{inf: -1}
+		default:
+			return fmt.Errorf("read time: %q", v)
+		}
+	default:
+		return fmt.Errorf("read time: %T", src)
+	}
+	return nil
+}

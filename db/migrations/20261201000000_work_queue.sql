@@ -73,10 +73,10 @@ CREATE INDEX idx_todos_assigned ON todos (assignee, queue, available_at)
 -- One live todo for each key. ON CONFLICT repeats this predicate word for word, or finds no index.
 CREATE UNIQUE INDEX idx_todos_dedupe ON todos (queue, idempotency_key)
   WHERE idempotency_key IS NOT NULL AND available_at IS NOT NULL;
--- Dead letters by queue and by likeness. Written only when a todo dies, so the hot path pays nothing.
-CREATE INDEX idx_todos_dead ON todos (queue, completed_at)
+-- Dead letters by queue and by likeness, in the order in which lists page. Written only when a todo dies, so the hot path pays nothing.
+CREATE INDEX idx_todos_dead ON todos (queue, id)
   WHERE state = 'failed' AND available_at IS NULL;
-CREATE INDEX idx_todos_fingerprint ON todos (fingerprint, queue)
+CREATE INDEX idx_todos_fingerprint ON todos (fingerprint, id)
   WHERE state = 'failed' AND available_at IS NULL;
 -- For the check that an event is no longer referred to; empty where events are not used.
 CREATE INDEX idx_todos_event ON todos (event_id) WHERE event_id IS NOT NULL;
@@ -98,7 +98,8 @@ CREATE TABLE todo_attempts (
     CHECK (outcome IN ('failed', 'released', 'expired', 'taken over', 'buried'))
 );
 
--- What an operator has said about a queue. A queue without a row is simply not paused.
+-- Every queue that an enqueue has named, and what an operator has said about it. The claim's scan
+-- indexes forget a queue whose work is all done; this table is what tells it from a misspelt one.
 CREATE TABLE queues (
   name         text COLLATE "C" PRIMARY KEY CHECK (octet_length(name) BETWEEN 1 AND 128),
   paused_at    timestamptz,

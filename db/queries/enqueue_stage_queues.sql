@@ -1,0 +1,7 @@
+-- Remembers the names of the staged lines' queues, as enqueue_queue.sql does.
+-- Guard: none. Index: queues_pkey.
+INSERT INTO queues (name)
+SELECT DISTINCT s.queue FROM todoctl_stage s
+ WHERE NOT EXISTS (SELECT 1 FROM queues z WHERE z.name = s.queue)
+ ORDER BY s.queue
+    ON CONFLICT (name) DO NOTHING

@@ -1,0 +1,37 @@
+-- Lists one page of the todos that a filter matches, in id order. Every filter is null where it was not given.
+-- Rows that the filters without an index (error, payload) refuse come back with matched = false, so that the caller
+-- can count what was read and go on from there.
+-- Guard: none; changes no row. Index: todos_pkey, idx_todos_dead, idx_todos_fingerprint or idx_todos_dedupe, in id order.
+SELECT t.id, t.queue, t.source, t.kind, t.title, t.event_id, t.idempotency_key, t.assignee, t.state, t.owner,
+       t.lease_expires_at, t.lease_seq, t.attempt, t.max_attempts, t.error, t.fingerprint, t.next_retry_at, t.run_at,
+       t.available_at, t.created_at, t.updated_at, t.claimed_at, t.completed_at,
+       CASE WHEN @bodies::bool THEN t.payload END AS payload, CASE WHEN @bodies::bool THEN t.result END AS result,
+       now() AS server_now,
+       (@error::text IS NULL OR t.error ~ @error::text) AND (@payload::text IS NULL OR t.payload @> @payload::text::jsonb) AS matched
+  FROM todos t
+ WHERE t.id > @after::text
+   AND (@queues::text[] IS NULL OR t.queue = ANY (@queues::text[]))
+   AND (NOT @live::bool OR t.available_at IS NOT NULL)
+   AND (NOT @dead::bool OR t.state = 'failed' AND t.available_at IS NULL)
+   AND (@conditions::text[] IS NULL OR CASE t.state WHEN 'pending' THEN CASE WHEN t.run_at > now() THEN 'delayed' ELSE 'pending' END
+           WHEN 'claimed' THEN CASE WHEN t.lease_expires_at > now() THEN 'claimed' ELSE 'expired' END
+           WHEN 'failed' THEN CASE WHEN t.next_retry_at IS NULL THEN 'dead' ELSE 'retrying' END
+           ELSE t.state END = ANY (@conditions::text[]))
+   AND (@kinds::text[] IS NULL OR t.kind = ANY (@kinds::text[]))
+   AND (@sources::text[] IS NULL OR t.source = ANY (@sources::text[]))
+   AND (@owners::text[] IS NULL OR t.owner = ANY (@owners::text[]) AND t.state = 'claimed')
+   AND (@assignees::text[] IS NULL OR t.assignee = ANY (@assignees::text[]))
+   AND (@keys::text[] IS NULL OR t.idempotency_key = ANY (@keys::text[]))
+   AND (@fingerprints::text[] IS NULL OR t.fingerprint = ANY (@fingerprints::text[]))
+   AND (@min_attempt::int IS NULL OR t.attempt >= @min_attempt::int)
+   AND (@created_since::timestamptz IS NULL OR t.created_at >= @created_since::timestamptz)
+   AND (@created_until::timestamptz IS NULL OR t.created_at < @created_until::timestamptz)
+   AND (@since::timestamptz IS NULL OR coalesce(CASE t.state
+           WHEN 'pending' THEN greatest(t.updated_at, CASE WHEN t.run_at <= now() THEN t.run_at END)
+           WHEN 'claimed' THEN CASE WHEN t.lease_expires_at > now() THEN t.claimed_at ELSE t.lease_expires_at END
+           ELSE t.completed_at END, t.updated_at) >= @since::timestamptz)
+   AND (@until::timestamptz IS NULL OR coalesce(CASE t.state
+           WHEN 'pending' THEN greatest(t.updated_at, CASE WHEN t.run_at <= now() THEN t.run_at END)
+           WHEN 'claimed' THEN CASE WHEN t.lease_expires_at > now() THEN t.claimed_at ELSE t.lease_expires_at END
+           ELSE t.completed_at END, t.updated_at) < @until::timestamptz)
+ ORDER BY t.id LIMIT @page::int

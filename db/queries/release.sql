@@ -1,0 +1,18 @@
+-- Gives leases back: the attempt is not spent and the todo keeps its old place, unless a delay moves it.
+-- Guard: the lease that the receipt names, or for a bare id the owner; with force, whoever holds it.
+-- Rows are locked in id order before any is changed: batches that meet do not deadlock. Index: todos_pkey.
+WITH l AS MATERIALIZED (
+  SELECT t.id, t.owner, t.claimed_at, t.lease_seq, t.attempt
+    FROM unnest(@ids::text[], @seqs::int[]) u(id, seq) JOIN todos t ON t.id = u.id
+   WHERE t.state = 'claimed' AND (u.seq IS NULL OR t.lease_seq = u.seq)
+     AND (@force::bool OR (u.seq IS NOT NULL AND NOT @named::bool) OR t.owner = @owner::text)
+   ORDER BY t.id FOR UPDATE OF t),
+f AS (
+  UPDATE todos t SET state = 'pending', owner = NULL, lease_expires_at = NULL, claimed_at = NULL, updated_at = now(),
+         attempt = greatest(t.attempt - 1, 0), run_at = coalesce(now() + @delay::interval, t.run_at)
+    FROM l WHERE t.id = l.id RETURNING t.*),
+h AS (
+  INSERT INTO todo_attempts (todo_id, lease_seq, attempt, owner, claimed_at, outcome, error)
+  SELECT l.id, l.lease_seq, l.attempt, l.owner, l.claimed_at, 'released', @error::text
+    FROM l JOIN f ON f.id = l.id)
+SELECT f.*, now() AS server_now FROM f

@@ -1,0 +1,170 @@
+package dbconn
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/todoctl/todoctl/pkg/todo"
+)
+
+// Connect reads o and connects. The error names the server and the reason, and never a secret.
+func Connect(ctx context.Context, o Options) (*pgx.Conn, error) {
+	cfg, err := ParseConfig(o)
+	if err != nil {
+		return nil, err
+	}
+	return ConnectConfig(ctx, cfg)
+}
+
+// ConnectConfig connects by a config that ParseConfig made. Each host that was named gets the connect
+// timeout once, however many addresses it has and whatever TLS modes are tried on it.
+func ConnectConfig(ctx context.Context, cfg *pgx.ConnConfig) (*pgx.Conn, error) {
+	hosts := map[string]bool{address(cfg.Host, cfg.Port): true}
+	for _, f := range cfg.Fallbacks {
+		hosts[address(f.Host, f.Port)] = true
+	}
+	limited, cancel := context.WithTimeout(ctx, cfg.ConnectTimeout*time.Duration(len(hosts)))
+	defer cancel()
+	conn, err := pgx.ConnectConfig(limited, cfg)
+	if err != nil {
+		return nil, connectError(ctx, cfg, err)
+	}
+	return conn, nil
+}
+
+// Close says goodbye and closes conn. It does not wait for the server to hang up.
+func Close(conn *pgx.Conn) {
+	if conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx) // there is nothing left to lose: what was committed has been answered
+}
+
+// connectError explains a failed connection attempt.
+func connectError(ctx context.Context, cfg *pgx.ConnConfig, err error) error {
+	if e := contextError(ctx, err); e != nil {
+		return e
+	}
+	id := Identity(cfg)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		e := serverError(pg)
+		e.Message = "cannot connect as " + id + ": " + e.Message
+		e.Err = err
+		if pg.Code == "42704" || pg.Code == "22023" { // a key of the URL that the server does not know
+			e.Code = todo.CodeUsage
+			e.Hint = "the URL, a PG* variable or the service file names a setting that this server does not have"
+		}
+		return e.With("server", id)
+	}
+	e := todo.Errorf(todo.CodeUnavailable, "cannot reach PostgreSQL at %s: %s", servers(cfg), reasons(err, cfg.ConnectTimeout))
+	e.Err = err
+	e.Hint = "is the server running there, and is that the right host and port?"
+	switch {
+	case tlsReason(err) != "":
+		e.Hint = "check sslmode, sslrootcert and the host name; nothing was sent in clear"
+	case strings.HasPrefix(cfg.Host, "/"):
+		e.Hint = "no server listens on that socket; name a host, or start a private server: todoctl local start"
+	case errors.Is(err, pgconn.ErrReadOnlyConnection), errors.Is(err, pgconn.ErrReadWriteConnection),
+		errors.Is(err, pgconn.ErrPrimaryConnection), errors.Is(err, pgconn.ErrStandbyConnection):
+		e.Hint = "target_session_attrs asks for another kind of server than those that answer"
+	}
+	return e.With("server", id)
+}
+
+// servers lists host:port of every host in cfg, once.
+func servers(cfg *pgx.ConnConfig) string {
+	list := []string{address(cfg.Host, cfg.Port)}
+	for _, f := range cfg.Fallbacks {
+		if a := address(f.Host, f.Port); a != list[len(list)-1] {
+			list = append(list, a)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// reasons puts the failed tries into one line: the last for each address, since with sslmode=prefer
+// a try with TLS comes before the one without.
+func reasons(err error, limit time.Duration) string {
+	var tries []error
+	var ce *pgconn.ConnectError
+	if errors.As(err, &ce) {
+		err = ce.Unwrap()
+	}
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		tries = many.Unwrap()
+	} else {
+		tries = []error{err}
+	}
+	var order []string
+	last := map[string]string{}
+	for _, t := range tries {
+		where, _, _ := strings.Cut(t.Error(), " (")
+		if _, ok := last[where]; !ok {
+			order = append(order, where)
+		}
+		last[where] = reason(t, limit)
+	}
+	var out []string
+	for i, where := range order {
+		if text := last[where]; i == 0 || text != last[order[i-1]] {
+			out = append(out, text)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// reason is the cause of one failed try in a few words.
+func reason(err error, limit time.Duration) string {
+	var dns *net.DNSError
+	var op *net.OpError
+	var ne net.Error
+	text := tlsReason(err)
+	switch {
+	case text != "":
+		return text
+	case errors.As(err, &dns):
+		return fmt.Sprintf("the name %s does not resolve (%s)", dns.Name, dns.Err)
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
+		return fmt.Sprintf("no answer within %s", limit)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the server closed the connection during the handshake"
+	case errors.As(err, &op):
+		return op.Err.Error()
+	}
+	text = err.Error()
+	if i := strings.LastIndex(text, "): "); i >= 0 { // the driver's "address (host): "
+		text = text[i+len("): "):]
+	}
+	return strings.ReplaceAll(text, "\n", " ")
+}
+
+// tlsReason returns why TLS failed, or "" when something else did.
+func tlsReason(err error) string {
+	var cert *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &cert):
+		return "TLS: " + strings.TrimPrefix(cert.Err.Error(), "x509: ")
+	case errors.As(err, &record):
+		return "TLS: the server does not speak TLS there"
+	case err != nil && strings.Contains(err.Error(), "server refused TLS connection"):
+		return "TLS: the server does not offer it"
+	case err != nil && strings.Contains(err.Error(), "tls error: "):
+		_, text, _ := strings.Cut(err.Error(), "tls error: ")
+		text, _, _ = strings.Cut(text, "\n")
+		return "TLS: " + strings.TrimPrefix(text, "x509: ")
+	}
+	return ""
+}

@@ -1,0 +1,38 @@
+package todo
+
+// Nearest returns the known word that a misspelt one most likely meant, or "" when none is close:
+// one letter of a short word may differ, two of a longer one, a third of a long one.
+func Nearest(word string, known []string) string {
+	allowed := max(2, len(word)/3)
+	if len(word) < 4 {
+		allowed = 1
+	}
+	best, distance := "", allowed+1
+	for _, k := range known {
+		if d := editDistance(word, k); d < distance {
+			best, distance = k, d
+		}
+	}
+	return best
+}
+
+// editDistance counts the insertions, deletions and replacements that turn a into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

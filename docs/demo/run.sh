@@ -1,0 +1,99 @@
+#!/bin/sh
+# The demo: real deliveries, delivered twice, through a private PostgreSQL; see README.md beside it.
+# Everything lives in one temporary folder, which goes at the end together with the server.
+set -eu
+cd "$(dirname "$0")"
+inputs=$PWD/inputs
+here=$PWD
+
+# Nothing of the user's own settings may name another database.
+for name in $(env | sed -n 's/^\(TODOCTL_[A-Z_]*\|PG[A-Z]*\|DATABASE_URL\)=.*/\1/p'); do
+	[ "$name" = TODOCTL_PG_BIN ] || unset "$name"
+done
+
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/todoctl-demo.XXXXXX")
+chmod 755 "$tmp" # started by root, the server runs as another user, who must get in
+finish() {
+	status=$?
+	trap - EXIT INT TERM HUP
+	todoctl local stop --quiet 2>/dev/null || :
+	rm -rf "$tmp"
+	exit "$status"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+[ -t 1 ] || say() { printf '\n== %s\n' "$*"; }
+
+# show COMMAND...: the line as one would type it, then what it answers.
+show() {
+	printf '$ %s\n' "$*"
+	"$@"
+}
+
+say 'Building todoctl'
+(cd ../.. && CGO_ENABLED=0 go build -trimpath -o "$tmp/bin/todoctl" .)
+PATH=$tmp/bin:$PATH
+printf 'retry-base: 1s\nretry-cap: 2s\n' >"$tmp/config.yaml"
+export PATH TODOCTL_CONFIG="$tmp/config.yaml" XDG_STATE_HOME="$tmp/state" XDG_RUNTIME_DIR="$tmp/run"
+mkdir -m 700 "$tmp/run"
+
+say 'A private PostgreSQL, reached by a socket alone; start also migrates'
+show todoctl local start
+TODOCTL_DATABASE_URL=$(todoctl local url)
+export TODOCTL_DATABASE_URL
+show todoctl migrate status
+
+say 'Deliveries of GitHub, Stripe, Slack and a registry, each file delivered twice'
+deliver() {
+	for set in github-deliveries stripe-events slack-events registry-notifications; do
+		jq -c -f "$inputs/envelope/${set%%-*}.jq" <"$inputs/$set.ndjson" |
+			todoctl enqueue --from - --max-attempts 2 -o json |
+			jq -r --arg set "$set" '[$set, .created, .duplicates] | @tsv' |
+			awk -F '\t' '{ printf "  %-24s created %4d   duplicates %4d\n", $1, $2, $3 }'
+	done
+}
+printf '%s\n' "\$ jq -c -f envelope/github.jq < github-deliveries.ndjson | todoctl enqueue --from - --max-attempts 2"
+deliver
+echo 'and again:'
+deliver
+show todoctl queues -o table
+
+say 'A worker claims a todo and is killed: nothing is lost, the lease runs out'
+CRASH=1 TODOCTL_TTL=1s sh "$here/worker.sh" github || echo "(the worker died, exit $?)"
+show todoctl list --state claimed,expired -o table
+sleep 1.2
+show todoctl list --state expired -o table
+lapsed=$(todoctl list --state expired -o id)
+show todoctl reap -o json
+show todoctl show "$lapsed" --fields id,condition,attempt,max_attempts,history -o json
+
+say 'Four workers of 20 lines of shell drain the queues; what fails waits out its backoff'
+while [ -n "$(todoctl list --limit 1 -o id)" ]; do
+	todoctl reap --quiet
+	for queue in github billing slack registry; do
+		sh "$here/worker.sh" "$queue" &
+	done
+	wait
+	todoctl queues -o table
+	sleep 0.5
+done
+
+say 'The queues are empty. Dead letters by reason'
+by_reason() {
+	todoctl dead-letters --fields queue,kind,error -o tsv | sort | uniq -c | sort -rn
+}
+echo "\$ todoctl dead-letters --fields queue,kind,error -o tsv | sort | uniq -c | sort -rn"
+by_reason
+show todoctl dead-letters -n 5 -o table
+
+say 'The bank answers again: what failed for that reason gets a fresh budget'
+show todoctl retry --kind charge.failed --dry-run -o json
+show todoctl retry --kind charge.failed --yes -o json
+BANK_IS_BACK=1 sh "$here/worker.sh" billing
+by_reason
+show todoctl queues -o table
+
+say 'Done: the server is stopped and its folder removed'

@@ -36,8 +36,9 @@ show() {
 say 'Building todoctl'
 (cd ../.. && CGO_ENABLED=0 go build -trimpath -o "$tmp/bin/todoctl" .)
 PATH=$tmp/bin:$PATH
-printf 'retry-base: 1s\nretry-cap: 2s\n' >"$tmp/config.yaml"
-export PATH TODOCTL_CONFIG="$tmp/config.yaml" XDG_STATE_HOME="$tmp/state" XDG_RUNTIME_DIR="$tmp/run"
+: >"$tmp/config.yaml"
+export PATH TODOCTL_CONFIG="$tmp/config.yaml" TODOCTL_RETRY_BASE=1s # a demo does not wait 30 s
+export XDG_STATE_HOME="$tmp/state" XDG_RUNTIME_DIR="$tmp/run"
 mkdir -m 700 "$tmp/run"
 
 say 'A private PostgreSQL, reached by a socket alone; start also migrates'

@@ -91,7 +91,7 @@ func tables(_ *cobra.Command, files map[string][]byte) error {
 		"| variable | key in the file | flag | meaning | default |\n|---|---|---|---|---|\n")
 	for _, v := range config.Variables() {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n",
-			code(v.Name), code(v.Key), code(v.Flag), cell(v.Meaning), cell(v.Default))
+			code(v.Env), code(v.Key), code(v.Flag), cell(v.Meaning), cell(v.Default))
 	}
 	files["docs/reference/environment.md"] = b.Bytes()
 	return nil

@@ -9,10 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
 	"github.com/todoctl/todoctl/cmd"
 )
@@ -86,23 +84,6 @@ func completions(tree *cobra.Command, files map[string][]byte) error {
 		files["completions/"+name] = b.Bytes()
 	}
 	return nil
-}
-
-func manual(tree *cobra.Command, files map[string][]byte) error {
-	// The date stands for the text, not for the day of the build.
-	date := time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC)
-	return walk(tree, func(c *cobra.Command) error {
-		var b bytes.Buffer
-		name := strings.ReplaceAll(c.CommandPath(), " ", "-")
-		header := &doc.GenManHeader{
-			Title: strings.ToUpper(name), Section: "1", Date: &date, Source: "todoctl", Manual: "todoctl manual",
-		}
-		if err := doc.GenMan(c, header, &b); err != nil {
-			return fmt.Errorf("man page of %s: %w", name, err)
-		}
-		files["docs/man/"+name+".1"] = b.Bytes()
-		return nil
-	})
 }
 
 // walk visits every command that a user can see, the root first, in help order.

@@ -115,13 +115,18 @@ func (a *account) mkdir(dir string) error {
 	if a != nil {
 		uid = a.uid
 	}
+	return ownDir(dir, uid, 0o077)
+}
+
+// ownDir refuses a directory that is not uid's own, is a link, or is open to others.
+func ownDir(dir string, uid int, open os.FileMode) error {
 	st, err := os.Lstat(dir)
 	if err != nil {
 		return denied(err, "look at directory")
 	}
 	sys, ok := st.Sys().(*syscall.Stat_t)
-	if !st.IsDir() || !ok || int(sys.Uid) != uid || st.Mode().Perm()&0o077 != 0 {
-		return todo.Errorf(todo.CodeDenied, "%s exists, but is not a private directory of the server's user", dir).
+	if !st.IsDir() || !ok || int(sys.Uid) != uid || st.Mode().Perm()&open != 0 {
+		return todo.Errorf(todo.CodeDenied, "%s exists, but is not a private directory of the right user", dir).
 			WithHint("look at it: ls -ld %s", dir)
 	}
 	return nil

@@ -57,6 +57,9 @@ func RunningURL(getenv func(string) string) (string, bool) {
 	return socketURL(p.socket, Database), true
 }
 
+// socketDirPrefix begins the name of every socket directory that was not named by the caller.
+const socketDirPrefix = "todoctl-pg-"
+
 // maxSocketPath is how long the path of a Unix socket may be: the kernel's field, less the NUL.
 func maxSocketPath(goos string) int {
 	if goos == "linux" {
@@ -80,40 +83,52 @@ func (o Options) makeSocketDir(who *account) (string, error) {
 				o.SocketDir, len(filepath.Join(o.SocketDir, ".s.PGSQL."+port)), maxSocketPath(runtime.GOOS)).
 				WithHint("name a shorter one")
 		}
-		if err := who.mkdir(o.SocketDir); err != nil {
+		if err := who.canEnter(o.SocketDir); err != nil {
 			return "", err
 		}
-		return o.SocketDir, who.canEnter(o.SocketDir)
+		return o.SocketDir, who.mkdir(o.SocketDir)
 	}
 	sum := sha256.Sum256([]byte(filepath.Clean(o.DataDir)))
-	name := "pg-" + hex.EncodeToString(sum[:4])
-	var last error
+	name := socketDirPrefix + hex.EncodeToString(sum[:4])
+	var last error = todo.Errorf(todo.CodeUsage, "every directory for the socket has too long a name").
+		WithHint("set XDG_RUNTIME_DIR to a short one")
 	for _, base := range o.socketBases() {
 		dir := filepath.Join(base, name)
 		if !socketPathFits(dir) {
 			continue
 		}
-		if last = who.mkdir(dir); last == nil {
-			if last = who.canEnter(dir); last == nil {
-				return dir, nil
-			}
+		if last = who.makeSocketDir(base, dir); last == nil {
+			return dir, nil
 		}
-	}
-	if last == nil {
-		last = todo.Errorf(todo.CodeUsage, "every directory for the socket has too long a name").
-			WithHint("set XDG_RUNTIME_DIR to a short one")
 	}
 	return "", last
 }
 
+func (a *account) makeSocketDir(base, dir string) error {
+	if err := a.canEnter(base); err != nil {
+		return err
+	}
+	if err := a.mkParents(base); err != nil {
+		return err
+	}
+	if err := ownDir(base, os.Geteuid(), 0o022); err != nil {
+		return err
+	}
+	if err := a.canEnter(dir); err != nil {
+		return err
+	}
+	return a.mkdir(dir)
+}
+
+// socketBases lists where socket directories may go. Root takes nothing from its environment
+// here: sudo may have brought along directories of somebody else.
 func (o Options) socketBases() []string {
 	uid := strconv.Itoa(os.Geteuid())
-	var bases []string
 	if uid == "0" {
-		if exists("/run") {
-			bases = append(bases, "/run/todoctl")
-		}
-	} else if dir := o.getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		return []string{"/run/todoctl", "/tmp/todoctl-0"}
+	}
+	var bases []string
+	if dir := o.getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		bases = append(bases, filepath.Join(dir, "todoctl"))
 	}
 	if dir := o.getenv("TMPDIR"); filepath.IsAbs(dir) {

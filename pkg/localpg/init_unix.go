@@ -23,17 +23,7 @@ import (
 // Init makes the data directory, by initdb or as a copy of o.Seed, unless it exists. It starts no
 // server.
 func Init(ctx context.Context, o Options) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	who, err := serverAccount(o.DataDir)
-	if err != nil {
-		return err
-	}
-	if err := who.mkParents(filepath.Dir(o.DataDir)); err != nil {
-		return err
-	}
-	unlock, err := Lock(ctx, o.lockFile())
+	o, who, unlock, err := o.enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,6 +89,9 @@ func (o Options) initdb(ctx context.Context, who *account, bin Binaries, dir str
 		// In single-user mode, so that a data directory never exists without the database.
 		out, err = run(ctx, who, "CREATE DATABASE "+Database+"\n",
 			bin.path("postgres"), "--single", "-D", dir, "-c", "log_min_messages=error", "postgres")
+		if err == nil && strings.Contains(out, "ERROR:") {
+			err = errors.New("the database was not made") // single-user mode ends with 0 all the same
+		}
 	}
 	if err == nil {
 		return nil

@@ -53,9 +53,17 @@ type Server struct {
 	exited   chan struct{} // closed when the process was reaped; nil when it is not our child
 }
 
+// What a server can be doing.
+const (
+	StateRunning     = "running"
+	StateStarting    = "starting"    // or recovering, or shutting down
+	StateUnreachable = "unreachable" // it runs, but its socket is gone
+	StateStopped     = "stopped"
+)
+
 // Status is what is known about a server, running or not.
 type Status struct {
-	Running   bool       `json:"running"`
+	State     string     `json:"state"` // StateRunning and so on
 	URL       *string    `json:"url"`
 	PID       *int       `json:"pid"`
 	Version   *string    `json:"version"` // major version of the data directory
@@ -146,6 +154,8 @@ func (o Options) settings(socketDir string) []string {
 		for k, v := range map[string]string{
 			"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
 			"shared_buffers": "32MB", "max_connections": "200", "max_wal_size": "256MB",
+			// In the data directory, so that it goes with it, also after kill -9.
+			"dynamic_shared_memory_type": "mmap",
 		} {
 			set[k] = v
 		}

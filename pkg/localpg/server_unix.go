@@ -17,27 +17,17 @@ import (
 	"github.com/todoctl/todoctl/pkg/todo"
 )
 
-// Start starts the server of these options, or attaches to it when it runs already. What is
-// missing is made first: the data directory, the database todoctl in it, the socket directory.
-// The server lives on when this process ends.
+// Start starts the server of these options, or attaches to it when it runs already, whatever
+// settings it runs with. What is missing is made first: the data directory, the database todoctl
+// in it, the socket directory. The server lives on when this process ends.
 func Start(ctx context.Context, o Options) (*Server, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	who, err := serverAccount(o.DataDir)
-	if err != nil {
-		return nil, err
-	}
-	if err := who.mkParents(filepath.Dir(o.DataDir)); err != nil {
-		return nil, err
-	}
-	unlock, err := Lock(ctx, o.lockFile())
+	o, who, unlock, err := o.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if p, ok := readPidFile(o.DataDir); ok && p.alive(o.DataDir) {
-		return o.reattach(ctx, p)
+	if s, err := o.reattach(ctx); s != nil || err != nil {
+		return s, err
 	}
 	bin, err := Find(ctx, o)
 	if err != nil {
@@ -65,36 +55,58 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 }
 
+// enter checks the options, finds out who runs the server, and takes the lock that start, stop
+// and init have in common.
+func (o Options) enter(ctx context.Context) (Options, *account, func(), error) {
+	if err := o.check(); err != nil {
+		return o, nil, nil, err
+	}
+	// Where it leads is what gets replaced and compared, not the link.
+	if real, err := filepath.EvalSymlinks(o.DataDir); err == nil {
+		o.DataDir = real
+	}
+	who, err := serverAccount(o.DataDir)
+	if err != nil {
+		return o, nil, nil, err
+	}
+	if err := who.mkParents(filepath.Dir(o.DataDir)); err != nil {
+		return o, nil, nil, err
+	}
+	unlock, err := Lock(ctx, o.lockFile())
+	return o, who, unlock, err
+}
+
 // Attach returns the server of these options if it runs, else an error of the code unavailable.
 func Attach(ctx context.Context, o Options) (*Server, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if p, ok := readPidFile(o.DataDir); ok && p.alive(o.DataDir) {
-		return o.reattach(ctx, p)
+	s, err := o.reattach(ctx)
+	if s == nil && err == nil {
+		return nil, todo.Errorf(todo.CodeUnavailable, "the local server does not run").
+			WithHint("start it: todoctl local start").With("data_dir", o.DataDir)
 	}
-	return nil, todo.Errorf(todo.CodeUnavailable, "the local server does not run").
-		WithHint("start it: todoctl local start").With("data_dir", o.DataDir)
+	return s, err
 }
 
-// reattach waits for a server that is there to be ready.
-func (o Options) reattach(ctx context.Context, p pidFile) (*Server, error) {
-	for pid := p.pid; ; {
-		if p.ready && p.answers() {
-			return &Server{opts: o, pid: p.pid, socket: p.socket, started: p.started, attached: true}, nil
+// reattach returns the server that is there, once it is ready; nil when there is none, which
+// includes one that ended while it was waited for.
+func (o Options) reattach(ctx context.Context) (*Server, error) {
+	for {
+		p, ok := readPidFile(o.DataDir)
+		if !ok || !p.alive(o.DataDir) {
+			return nil, nil
 		}
-		if p.ready {
+		switch {
+		case p.ready && p.answers():
+			return &Server{opts: o, pid: p.pid, socket: p.socket, started: p.started, attached: true}, nil
+		case p.ready:
 			return nil, todo.Errorf(todo.CodeUnavailable,
-				"the local server runs as process %d, but its socket %s is gone", pid, p.socketFile()).
+				"the local server runs as process %d, but does not answer on its socket %s", p.pid, p.socketFile()).
 				WithHint("restart it: todoctl local stop; todoctl local start")
 		}
 		if !pause(ctx, 5*time.Millisecond) {
 			return nil, cause(ctx, "the local server is starting up or shutting down")
-		}
-		var ok bool
-		if p, ok = readPidFile(o.DataDir); !ok || !p.alive(o.DataDir) {
-			return nil, todo.Errorf(todo.CodeUnavailable, "the local server went away while it was waited for").
-				WithHint("start it: todoctl local start")
 		}
 	}
 }
@@ -174,18 +186,34 @@ func openLog(path string) (*os.File, int64, error) {
 }
 
 // Stop ends the server in order: running transactions are rolled back, data is written out. A
-// server that is gone already is no error.
+// server that is gone already is no error. A socket directory that todoctl chose goes too.
 func (s *Server) Stop(ctx context.Context) error {
-	unlock, err := Lock(ctx, s.opts.lockFile())
+	_, _, unlock, err := s.opts.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	return s.signal(ctx, unix.SIGINT)
+	if err := s.signal(ctx, unix.SIGINT); err != nil {
+		return err
+	}
+	if strings.HasPrefix(filepath.Base(s.socket), socketDirPrefix) {
+		_ = os.Remove(s.socket) // it is empty now; what is not empty stays
+	}
+	return nil
 }
 
 // Kill ends the server at once, as a crash would: the next start recovers. For tests.
 func (s *Server) Kill(ctx context.Context) error { return s.signal(ctx, unix.SIGQUIT) }
+
+// Kill ends the server whose data lies in dataDir, if one runs, in whatever state it is.
+func Kill(ctx context.Context, dataDir string) error {
+	p, ok := readPidFile(dataDir)
+	if !ok || !p.alive(dataDir) {
+		return nil
+	}
+	s := &Server{opts: Options{DataDir: dataDir}, pid: p.pid, socket: p.socket}
+	return s.Kill(ctx)
+}
 
 func (s *Server) signal(ctx context.Context, sig unix.Signal) error {
 	for sent := false; s.running(); {
@@ -218,7 +246,7 @@ func (s *Server) running() bool {
 
 // Status tells what is known about the server without touching it.
 func (o Options) Status() (Status, error) {
-	st := Status{DataDir: o.DataDir, Log: o.LogFile()}
+	st := Status{State: StateStopped, DataDir: o.DataDir, Log: o.LogFile()}
 	if err := o.check(); err != nil {
 		return st, err
 	}
@@ -230,10 +258,18 @@ func (o Options) Status() (Status, error) {
 		st.Version = &made
 	}
 	p, ok := readPidFile(o.DataDir)
-	if !ok || !p.ready || !p.answers() {
+	if !ok || !p.alive(o.DataDir) {
 		return st, nil
 	}
-	url := socketURL(p.socket, Database)
-	st.Running, st.URL, st.PID, st.StartedAt, st.SocketDir = true, &url, &p.pid, &p.started, &p.socket
+	st.PID, st.StartedAt, st.SocketDir = &p.pid, &p.started, &p.socket
+	switch {
+	case !p.ready:
+		st.State = StateStarting
+	case p.answers():
+		url := socketURL(p.socket, Database)
+		st.State, st.URL = StateRunning, &url
+	default:
+		st.State = StateUnreachable
+	}
 	return st, nil
 }

@@ -3,15 +3,15 @@ package pgtest
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/todoctl/todoctl/db"
+	"github.com/todoctl/todoctl/pkg/dbconn"
 	"github.com/todoctl/todoctl/pkg/localpg"
+	"github.com/todoctl/todoctl/pkg/migrate"
 )
 
 // template is the migrated database that every test's database is a copy of.
@@ -44,24 +44,23 @@ func (c *cluster) start() (*localpg.Server, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	c.home, c.server, c.err = startServer(ctx)
+	sweep(ctx)
+	if c.home, c.err = newHome(); c.err == nil {
+		c.server, c.err = startIn(ctx, c.home, nil)
+	}
 	return c.server, c.err
 }
 
-func (c *cluster) stop() {
+// stop ends the server without ceremony: nobody reads its data again.
+func (c *cluster) stop() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.home == nil {
-		return
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	// Immediately: nobody reads this data again, and a test may have left a connection open. What
-	// does not end so is left to the watcher.
-	if c.server == nil || c.server.Kill(ctx) == nil {
-		c.home.remove()
-	}
+	h := c.home
 	c.home, c.server = nil, nil
+	return h.remove()
 }
 
 // migrate makes the template, once.
@@ -132,24 +131,10 @@ func admin(ctx context.Context, s *localpg.Server, sql string) error {
 }
 
 func migrateUp(ctx context.Context, url string) error {
-	conn, err := connect(ctx, url)
+	cfg, err := dbconn.ParseConfig(dbconn.Options{URL: url, Source: "pgtest", AppName: "pgtest"})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close(ctx) }()
-	files, err := db.Migrations.ReadDir("migrations")
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		b, err := db.Migrations.ReadFile("migrations/" + f.Name())
-		if err != nil {
-			return err
-		}
-		up, _, _ := strings.Cut(string(b), "-- migrate:down")
-		if _, err := conn.Exec(ctx, up, pgx.QueryExecModeSimpleProtocol); err != nil {
-			return fmt.Errorf("%s: %w", f.Name(), err)
-		}
-	}
-	return nil
+	_, err = migrate.New(cfg, "", nil).Up(ctx)
+	return err
 }

@@ -8,11 +8,14 @@ import (
 	"github.com/todoctl/todoctl/pkg/localpg"
 )
 
-type home struct{}
+type home struct{ dir string }
 
-func (h *home) remove() {}
+func (h *home) remove() error { return nil }
 
-func startServer(ctx context.Context) (*home, *localpg.Server, error) {
-	_, err := localpg.Start(ctx, localpg.Options{})
-	return nil, nil, err
+func newHome() (*home, error) { return &home{}, localpg.Init(context.Background(), localpg.Options{}) }
+
+func sweep(context.Context) {}
+
+func startIn(ctx context.Context, _ *home, _ func(*localpg.Options)) (*localpg.Server, error) {
+	return localpg.Start(ctx, localpg.Options{})
 }

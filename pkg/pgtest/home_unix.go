@@ -4,10 +4,9 @@ package pgtest
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,96 +27,6 @@ type home struct {
 	watch *exec.Cmd
 }
 
-// startServer starts a server on a copy of the cached data directory.
-func startServer(ctx context.Context) (*home, *localpg.Server, error) {
-	sweep(ctx)
-	h, err := newHome()
-	if err != nil {
-		return nil, nil, err
-	}
-	o := localpg.Options{
-		DataDir:   filepath.Join(h.dir, "data"),
-		SocketDir: filepath.Join(h.dir, "s"),
-		Getenv:    os.Getenv,
-	}
-	if err := seed(ctx, o); err != nil {
-		h.remove()
-		return nil, nil, err
-	}
-	s, err := localpg.Start(ctx, o)
-	if err != nil {
-		h.remove()
-		return nil, nil, err
-	}
-	return h, s, nil
-}
-
-// seed makes the data directory as a copy of one that initdb made once for all test binaries.
-// The lock makes the others wait for the first.
-func seed(ctx context.Context, o localpg.Options) error {
-	cache, err := cacheDir()
-	if err != nil {
-		return err
-	}
-	unlock, err := localpg.Lock(ctx, filepath.Join(cache, "lock"))
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	bin, err := localpg.Find(ctx, o)
-	if err != nil {
-		return err
-	}
-	key := sha256.Sum256([]byte(strings.Join(append(o.InitArgs(), bin.Dir, bin.Version), "\x00")))
-	name := "initdb-" + hex.EncodeToString(key[:8])
-	o.Seed = filepath.Join(cache, name)
-	if _, err := os.Stat(o.Seed); errors.Is(err, os.ErrNotExist) {
-		// Of other versions; nobody reads them while we hold the lock.
-		old, _ := filepath.Glob(filepath.Join(cache, "initdb-*"))
-		for _, dir := range old {
-			if err := os.RemoveAll(dir); err != nil {
-				return err
-			}
-		}
-		made := localpg.Options{DataDir: o.Seed, BinDir: bin.Dir, Getenv: o.Getenv}
-		if err := localpg.Init(ctx, made); err != nil {
-			return err
-		}
-	}
-	return localpg.Init(ctx, o)
-}
-
-// cacheDir returns a directory for the cache. Root's own cache directory cannot be entered by the
-// server's user, which runs initdb.
-func cacheDir() (string, error) {
-	if os.Geteuid() != 0 {
-		if dir, err := os.UserCacheDir(); err == nil {
-			dir = filepath.Join(dir, "todoctl-pgtest")
-			if os.MkdirAll(dir, 0o700) == nil {
-				return dir, nil
-			}
-		}
-	}
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("todoctl-pgtest-cache-%d", os.Geteuid()))
-	if err := os.Mkdir(dir, 0o711); err != nil && !errors.Is(err, os.ErrExist) {
-		return "", err
-	}
-	return dir, private(dir)
-}
-
-// private refuses a directory that somebody else put into a place where anybody may.
-func private(dir string) error {
-	st, err := os.Lstat(dir)
-	if err != nil {
-		return err
-	}
-	sys, ok := st.Sys().(*syscall.Stat_t)
-	if !st.IsDir() || !ok || int(sys.Uid) != os.Geteuid() || st.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("%s is not a directory of our own", dir)
-	}
-	return nil
-}
-
 // base is where test servers live: memory, where there is room for it.
 func base() string {
 	const room = 1 << 30
@@ -126,25 +35,34 @@ func base() string {
 		unix.Access("/dev/shm", unix.W_OK|unix.X_OK) == nil {
 		return "/dev/shm"
 	}
-	return os.TempDir()
+	return tempDir()
 }
 
 func prefix() string { return fmt.Sprintf("todoctl-pgtest-%d-", os.Geteuid()) }
 
 // watcher reads its standard input. A line is the word that all is clean; without one the test
-// binary is gone, and what it left is stopped and removed. It looks a while for postmaster.pid:
-// the binary may have died in the instant of starting the server.
+// binary is gone, and every server under its directory is stopped, then the directory removed. It
+// looks twice: the binary may have died in the instant of starting one. A pid counts only if it
+// is a postgres: the file outlives a crash, and the number may be another process by now.
 const watcher = `
 trap '' HUP INT TERM
 if read -r word; then exit 0; fi
-i=0
-while [ ! -s "$1/data/postmaster.pid" ] && [ -d "$1/data" ] && [ $i -lt 20 ]; do i=$((i+1)); sleep 0.1; done
-if read -r pid rest <"$1/data/postmaster.pid"; then
-	kill -QUIT "$pid"
-	i=0
-	while kill -0 "$pid" && [ $i -lt 100 ]; do i=$((i+1)); sleep 0.05; done
-	kill -KILL "$pid"
-fi
+name() {
+	if [ -r "/proc/$1/comm" ]; then cat "/proc/$1/comm"; else ps -o comm= -p "$1"; fi
+}
+running() {
+	case $(name "$1") in *postgres*) kill -0 "$1" ;; *) false ;; esac
+}
+for round in 1 2; do
+	find "$1" -name postmaster.pid -size +0 | while read -r file; do
+		read -r pid <"$file" || continue
+		running "$pid" && kill -QUIT "$pid"
+		i=0
+		while running "$pid" && [ $i -lt 100 ]; do i=$((i+1)); sleep 0.05; done
+		running "$pid" && kill -KILL "$pid"
+	done
+	sleep 0.3
+done
 rm -rf -- "$1"
 `
 
@@ -165,8 +83,7 @@ func newHome() (*home, error) {
 }
 
 func (h *home) open(tmp string) error {
-	// The server's user has to pass, whatever the umask.
-	if err := os.Chmod(tmp, 0o711); err != nil {
+	if err := passable(tmp); err != nil {
 		return err
 	}
 	var err error
@@ -193,19 +110,39 @@ func (h *home) open(tmp string) error {
 	return h.watch.Start()
 }
 
-// remove removes the directory of a server that has ended, and sends the watcher home.
-func (h *home) remove() {
-	_ = os.RemoveAll(h.dir)
-	_, _ = h.leash.WriteString("done\n")
-	_ = h.leash.Close()
-	_ = h.watch.Wait()
-	_ = h.lock.Close()
+// remove stops what still runs in the home, removes its directory, and sends the watcher away.
+func (h *home) remove() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	// What does not end is left to the watcher, which is rougher.
+	err := killAll(ctx, h.dir)
+	if err == nil {
+		err = os.RemoveAll(h.dir)
+	}
+	if err == nil {
+		_, err = h.leash.WriteString("done\n")
+	}
+	return errors.Join(err, h.leash.Close(), h.watch.Wait(), h.lock.Close())
+}
+
+// killAll ends every server whose data lies under dir.
+func killAll(ctx context.Context, dir string) error {
+	var errs []error
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "postmaster.pid" {
+			errs = append(errs, localpg.Kill(ctx, filepath.Dir(path)))
+		}
+		return nil // directories of a server that is just ending come and go
+	})
+	return errors.Join(errs...)
 }
 
 // sweep ends what a binary left behind whose watcher was killed as well: its directory is there,
 // and nobody holds its lock.
 func sweep(ctx context.Context) {
-	left, _ := filepath.Glob(filepath.Join(base(), prefix()+"*"))
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	left, _ := filepath.Glob(filepath.Join(base(), prefix()+"*")) // it can fail on a bad pattern only
 	for _, dir := range left {
 		if private(dir) != nil {
 			continue
@@ -214,13 +151,8 @@ func sweep(ctx context.Context) {
 		if err != nil {
 			continue
 		}
-		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-			ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-			if s, err := localpg.Attach(ctx, localpg.Options{DataDir: filepath.Join(dir, "data")}); err == nil {
-				_ = s.Kill(ctx)
-			}
-			cancel()
-			_ = os.RemoveAll(dir)
+		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && killAll(ctx, dir) == nil {
+			_ = os.RemoveAll(dir) // the next sweep tries again
 		}
 		_ = f.Close()
 	}

@@ -8,6 +8,8 @@ package pgtest
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -25,8 +27,12 @@ type Runner interface{ Run() int }
 //
 // Without it the watcher stops the server a moment after the binary has ended.
 func Main(m Runner) int {
-	defer shared.stop()
-	return m.Run()
+	code := m.Run()
+	if err := shared.stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "stop PostgreSQL for tests:", err)
+		code = max(code, 1)
+	}
+	return code
 }
 
 // Server returns the running server of this test binary.
@@ -37,6 +43,41 @@ func Server(t testing.TB) *localpg.Server {
 		t.Fatalf("start PostgreSQL for tests: %v", err)
 	}
 	return s
+}
+
+// NewServer starts a server for one test alone, which may set what it likes, stop it and kill it.
+// tune may be nil; it changes the options before the start.
+func NewServer(t testing.TB, tune func(*localpg.Options)) *localpg.Server {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	s, err := startIn(ctx, newTestHome(t), tune)
+	if err != nil {
+		t.Fatalf("start PostgreSQL for the test: %v", err)
+	}
+	return s
+}
+
+// Dir returns a directory that is removed when the test ends. Other than t.TempDir it can be
+// entered by the user that PostgreSQL runs as under root, and a server that is still running on
+// data below it is stopped first, also when the test binary is killed.
+func Dir(t testing.TB) string {
+	t.Helper()
+	return newTestHome(t).dir
+}
+
+func newTestHome(t testing.TB) *home {
+	t.Helper()
+	h, err := newHome()
+	if err != nil {
+		t.Fatalf("make a directory for the test: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := h.remove(); err != nil {
+			t.Errorf("clean up after the test: %v", err)
+		}
+	})
+	return h
 }
 
 // Database returns the URL of a fresh migrated database, which is dropped when the test ends.

@@ -24,14 +24,14 @@ SELECT t.id, t.queue, t.source, t.kind, t.title, t.event_id, t.idempotency_key, 
    AND (@keys::text[] IS NULL OR t.idempotency_key = ANY (@keys::text[]))
    AND (@fingerprints::text[] IS NULL OR t.fingerprint = ANY (@fingerprints::text[]))
    AND (@min_attempt::int IS NULL OR t.attempt >= @min_attempt::int)
-   AND (@created_since::timestamptz IS NULL OR t.created_at >= @created_since::timestamptz)
-   AND (@created_until::timestamptz IS NULL OR t.created_at < @created_until::timestamptz)
-   AND (@since::timestamptz IS NULL OR coalesce(CASE t.state
+   AND (coalesce(@created_since::timestamptz, now() - @created_since_back::interval) IS NULL OR t.created_at >= coalesce(@created_since::timestamptz, now() - @created_since_back::interval))
+   AND (coalesce(@created_until::timestamptz, now() - @created_until_back::interval) IS NULL OR t.created_at < coalesce(@created_until::timestamptz, now() - @created_until_back::interval))
+   AND (coalesce(@since::timestamptz, now() - @since_back::interval) IS NULL OR coalesce(CASE t.state
            WHEN 'pending' THEN greatest(t.updated_at, CASE WHEN t.run_at <= now() THEN t.run_at END)
            WHEN 'claimed' THEN CASE WHEN t.lease_expires_at > now() THEN t.claimed_at ELSE t.lease_expires_at END
-           ELSE t.completed_at END, t.updated_at) >= @since::timestamptz)
-   AND (@until::timestamptz IS NULL OR coalesce(CASE t.state
+           ELSE t.completed_at END, t.updated_at) >= coalesce(@since::timestamptz, now() - @since_back::interval))
+   AND (coalesce(@until::timestamptz, now() - @until_back::interval) IS NULL OR coalesce(CASE t.state
            WHEN 'pending' THEN greatest(t.updated_at, CASE WHEN t.run_at <= now() THEN t.run_at END)
            WHEN 'claimed' THEN CASE WHEN t.lease_expires_at > now() THEN t.claimed_at ELSE t.lease_expires_at END
-           ELSE t.completed_at END, t.updated_at) < @until::timestamptz)
+           ELSE t.completed_at END, t.updated_at) < coalesce(@until::timestamptz, now() - @until_back::interval))
  ORDER BY t.id LIMIT @page::int

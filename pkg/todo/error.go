@@ -1,8 +1,12 @@
 package todo
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // Code names a kind of failure. Scripts read it from JSON errors; the exit status follows from it.
@@ -88,4 +92,29 @@ func CodeOf(err error) Code {
 		return e.Code
 	}
 	return CodeInternal
+}
+
+// MarshalJSON prints the error as machines read it: code, message, hint, then what else is known.
+func (e *Error) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	put := func(sep, key string, value any) error {
+		b.WriteString(sep + `"` + key + `":`)
+		if err := enc.Encode(value); err != nil {
+			return err
+		}
+		b.Truncate(b.Len() - 1) // the encoder's newline
+		return nil
+	}
+	var hint *string
+	if e.Hint != "" {
+		hint = &e.Hint
+	}
+	err := errors.Join(put("{", "code", e.Code), put(",", "message", e.Message), put(",", "hint", hint))
+	for _, key := range slices.Sorted(maps.Keys(e.Details)) {
+		err = errors.Join(err, put(",", key, e.Details[key]))
+	}
+	b.WriteByte('}')
+	return b.Bytes(), err
 }

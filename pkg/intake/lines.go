@@ -1,0 +1,145 @@
+package intake
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/todoctl/todoctl/pkg/queue"
+	"github.com/todoctl/todoctl/pkg/todo"
+)
+
+// shown is how many bad lines are named one by one; the rest are counted.
+const shown = 20
+
+// Options says how lines are read.
+type Options struct {
+	Defaults    queue.NewTodo // for fields that a line lacks; Payload "" is JSON null
+	SkipInvalid bool          // leave bad lines out instead of refusing them all
+	Rejects     io.Writer     // receives the bad lines as they came, where not nil
+	Expect      int           // this many todos, or nothing is written; negative: any number
+	Total       func(lines int)
+}
+
+// Reader yields the todos of an input, one JSON object a line. After a bad line it yields no more,
+// but reads on to name the others too.
+type Reader struct {
+	in   *bufio.Reader
+	opt  Options
+	line int // number of the line read last, from 1; blank lines count
+
+	Valid   int
+	Invalid int
+	Bad     []string // the first of the bad lines, with their reasons
+}
+
+// NewReader reads lines from in.
+func NewReader(in io.Reader, opt Options) *Reader {
+	return &Reader{in: bufio.NewReaderSize(in, 256<<10), opt: opt}
+}
+
+// Next returns the next todo, and io.EOF after the last. Bad input that may not be skipped is a data
+// error at the end, when every line has been looked at.
+func (r *Reader) Next() (*queue.NewTodo, error) {
+	for {
+		raw, tooLong, err := r.read()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, todo.Errorf(todo.CodeInternal, "read line %d: %v", r.line, err)
+		}
+		end := err != nil
+		if end && len(raw) == 0 && !tooLong {
+			return nil, r.finish()
+		}
+		n, err := r.parse(raw, tooLong)
+		switch {
+		case err != nil:
+			if err := r.reject(raw, err.Error()); err != nil {
+				return nil, err
+			}
+		case n != nil:
+			r.Valid++
+			if r.Invalid == 0 || r.opt.SkipInvalid {
+				return n, nil
+			}
+		}
+	}
+}
+
+// Skip counts a line that the server found bad.
+func (r *Reader) Skip(line int, reason string) {
+	r.Valid--
+	r.Invalid++
+	r.name(line, reason)
+}
+
+func (r *Reader) name(line int, reason string) {
+	if len(r.Bad) < shown {
+		r.Bad = append(r.Bad, fmt.Sprintf("line %d: %s", line, reason))
+	}
+}
+
+func (r *Reader) reject(raw []byte, reason string) error {
+	r.Invalid++
+	r.name(r.line, reason)
+	if r.opt.Rejects == nil {
+		return nil
+	}
+	if _, err := r.opt.Rejects.Write(append(raw, '\n')); err != nil {
+		return todo.Errorf(todo.CodeInternal, "write the rejected lines: %v", err)
+	}
+	return nil
+}
+
+// Lines returns the number of lines read so far, blank ones included.
+func (r *Reader) Lines() int { return r.line }
+
+func (r *Reader) finish() error {
+	switch {
+	case r.Invalid > 0 && !r.opt.SkipInvalid:
+		e := todo.Errorf(todo.CodeData, "%s; nothing was written", r.Summary()).With("lines", r.Bad).With("invalid", r.Invalid)
+		return e.WithHint("mend the lines, or leave them out with --skip-invalid --rejects FILE")
+	case r.opt.Expect >= 0 && r.Valid != r.opt.Expect:
+		return todo.Errorf(todo.CodeData, "expected %d todos, got %d; nothing was written", r.opt.Expect, r.Valid).
+			WithHint("the input may have been cut short")
+	}
+	return io.EOF
+}
+
+// Summary names the first bad lines and counts the rest.
+func (r *Reader) Summary() string {
+	var b bytes.Buffer
+	for i, s := range r.Bad {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(s)
+	}
+	if more := r.Invalid - len(r.Bad); more > 0 {
+		fmt.Fprintf(&b, "; and %d more bad lines", more)
+	}
+	return b.String()
+}
+
+// read returns the next line without its end. A line beyond MaxLine is read to its end and dropped.
+func (r *Reader) read() (raw []byte, tooLong bool, err error) {
+	r.line++
+	for {
+		part, err := r.in.ReadSlice('\n')
+		if len(raw)+len(part) > MaxLine+2 {
+			tooLong = true
+			raw = nil
+		}
+		if !tooLong {
+			raw = append(raw, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err != nil && len(raw) == 0 && !tooLong {
+			r.line-- // there was no line
+		}
+		return bytes.TrimRight(raw, "\r\n"), tooLong, err
+	}
+}

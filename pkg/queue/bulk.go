@@ -1,0 +1,186 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/todoctl/todoctl/pkg/todo"
+)
+
+// BulkResult counts what a bulk enqueue made.
+type BulkResult struct {
+	Created    int `json:"created"`
+	Duplicates int `json:"duplicates"`
+	Invalid    int `json:"invalid"`
+}
+
+// BulkLine says what became of one line of input.
+type BulkLine struct {
+	Line    int    `json:"line"`
+	ID      string `json:"id"`
+	Created bool   `json:"created"`
+}
+
+// BulkOptions says what is done with lines that turn out bad only at the server, and whether the
+// caller wants to know what became of each line.
+type BulkOptions struct {
+	Skip func(line int, reason string) // nil: a bad line fails the whole
+	Each func(BulkLine) error          // called in input order after the commit; nil where only counts are wanted
+}
+
+// firstBytes is how much input is read before the transaction begins, so that a small input never
+// keeps one open while its pipe is slow. A larger one is staged as it comes, in a table that nobody
+// else can wait for; todos are touched only when the input is at its end.
+const firstBytes = 8 << 20
+
+// EnqueueMany makes todos of all that next yields until io.EOF, in one transaction: all or nothing.
+// Duplicates, within the input too, collapse into the first. An error of next is returned as it is
+// and nothing is written.
+func (c *Client) EnqueueMany(ctx context.Context, next func() (*NewTodo, error), o BulkOptions) (BulkResult, error) {
+	var r BulkResult
+	src := &stage{next: next, keepIDs: o.Each != nil}
+	if err := src.fill(); err != nil {
+		return r, err
+	}
+	if err := c.ready(ctx); err != nil {
+		return r, err
+	}
+	var live map[int]string
+	used := false
+	err := c.transaction(ctx, func(x *tx) error {
+		if used && !src.whole {
+			return todo.Errorf(todo.CodeUnavailable, "the import met another one; nothing was written").
+				WithHint("run it again: a stream cannot be read twice by itself")
+		}
+		used = true
+		src.rewind()
+		var err error
+		r, live, err = src.enqueue(x, o)
+		return err
+	})
+	if src.err != nil {
+		return BulkResult{}, src.err // bad input explains the rollback better than the rollback does
+	}
+	if err != nil {
+		return BulkResult{}, src.explain(err)
+	}
+	if o.Each != nil {
+		return r, src.report(live, o.Each)
+	}
+	return r, nil
+}
+
+// enqueue stages, inserts, and accounts for every line.
+func (s *stage) enqueue(x *tx, o BulkOptions) (BulkResult, map[int]string, error) {
+	var r BulkResult
+	if err := x.do(step{name: "enqueue_stage"}); err != nil {
+		return r, nil, err
+	}
+	if _, err := x.tx.CopyFrom(x.ctx, pgx.Identifier{"todoctl_stage"}, stageColumns(), s); err != nil {
+		return r, nil, err
+	}
+	if err := s.dropBadEvents(x, o); err != nil {
+		return r, nil, err
+	}
+	if err := x.do(step{name: "enqueue_many_events"}); err != nil {
+		return r, nil, err
+	}
+	staged := s.read - len(s.dropped)
+	made, err := x.count(step{name: "enqueue_many", args: pgx.StrictNamedArgs{"ords": nil}})
+	if err != nil {
+		return r, nil, err
+	}
+	live := map[int]string{}
+	for try := 0; o.Each != nil && made+len(live) < staged && try < attempts; try++ {
+		var gone []int
+		live = map[int]string{}
+		if err := x.do(step{name: "enqueue_duplicates", row: func(row pgx.CollectableRow) error {
+			var ord int
+			var id *string
+			err := row.Scan(&ord, &id)
+			if id == nil {
+				gone = append(gone, ord) // its live todo has ended meanwhile
+			} else {
+				live[ord] = *id
+			}
+			return err
+		}}); err != nil {
+			return r, nil, err
+		}
+		if len(gone) > 0 {
+			more, err := x.count(step{name: "enqueue_many", args: pgx.StrictNamedArgs{"ords": gone}})
+			if err != nil {
+				return r, nil, err
+			}
+			made += more
+		}
+	}
+	r = BulkResult{Created: made, Duplicates: staged - made, Invalid: len(s.dropped)}
+	return r, live, x.do(step{name: "enqueue_stage_queues"})
+}
+
+// dropBadEvents finds lines that refer to an event that is not there.
+func (s *stage) dropBadEvents(x *tx, o BulkOptions) error {
+	s.dropped = map[int]bool{}
+	if !s.events {
+		return nil
+	}
+	var ords []int
+	var first []string
+	if err := x.do(step{name: "enqueue_missing_events", row: func(row pgx.CollectableRow) error {
+		var ord int
+		var id string
+		err := row.Scan(&ord, &id)
+		reason := fmt.Sprintf("event_id: no event %s", id)
+		ords = append(ords, ord)
+		if o.Skip != nil {
+			o.Skip(s.line(ord), reason)
+		}
+		first = append(first, fmt.Sprintf("line %d: %s", s.line(ord), reason))
+		return err
+	}}); err != nil || len(ords) == 0 {
+		return err
+	}
+	if o.Skip == nil {
+		return todo.Errorf(todo.CodeData, "%s; nothing was written", first[0]).With("lines", first[:min(len(first), 20)]).
+			WithHint("--skip-invalid leaves such lines out")
+	}
+	for _, ord := range ords {
+		s.dropped[ord] = true
+	}
+	return x.do(step{name: "enqueue_unstage", args: pgx.StrictNamedArgs{"ords": ords}})
+}
+
+// explain names the line that the server refused while it was copied.
+func (s *stage) explain(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		if m := regexp.MustCompile(`COPY \S+, line (\d+)`).FindStringSubmatch(pg.Where); m != nil {
+			if row, _ := strconv.Atoi(m[1]); row > 0 {
+				return todo.Errorf(todo.CodeData, "line %d: %s; nothing was written", s.line(row-1), pg.Message)
+			}
+		}
+	}
+	return eventError(err)
+}
+
+// eventError says that an event id names no event where the foreign key says no more than that.
+func eventError(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "23503" {
+		return todo.Errorf(todo.CodeData, "the event id names no event").WithHint("store the delivery with --event, or leave --event-id away")
+	}
+	return err
+}
+
+// compact is an id without the bytes that all of them share.
+type compact uuid.UUID
+
+func (id compact) String() string { return "td_" + uuid.UUID(id).String() }

@@ -1,0 +1,190 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/todoctl/todoctl/pkg/todo"
+)
+
+// Limits on a lease.
+const (
+	MinTTL     = time.Second
+	MaxTTL     = 7 * 24 * time.Hour
+	DefaultTTL = 5 * time.Minute
+)
+
+// expired is the text that a lease which ran out leaves as its error.
+const expired = "lease expired"
+
+// ClaimParams says what to claim.
+type ClaimParams struct {
+	Queues []string      // one or more
+	Owner  string        // who will hold the lease
+	TTL    time.Duration // length of the lease, MinTTL to MaxTTL
+	Limit  int           // at most so many; 0 is one
+	Strict bool          // several queues: in the order given, not by the oldest head
+}
+
+// Claim takes the next due todos under a lease: the caller's own assigned ones first, then the
+// pool, each first in first out. Todos at their attempt cap that it meets become dead letters. When
+// there is nothing it returns an Error with CodeEmpty that says why.
+func (c *Client) Claim(ctx context.Context, p ClaimParams) ([]todo.Todo, error) {
+	want := max(p.Limit, 1)
+	var got []todo.Todo
+	// An answer cut short proves nothing: a row may have moved between snapshot and lock.
+	for empty := 0; len(got) < want && empty < 2; {
+		claimed, buried, err := c.claimOnce(ctx, p, want-len(got))
+		if err != nil {
+			if len(got) > 0 {
+				break // what was claimed must reach the caller; the error comes again on the next call
+			}
+			return nil, err
+		}
+		got = append(got, claimed...)
+		if len(claimed)+buried == 0 {
+			empty++
+			continue
+		}
+		empty = 0
+		if buried > 0 && len(got) < want {
+			if err := c.buryCapped(ctx, p); err != nil && len(got) == 0 {
+				return nil, err
+			}
+		}
+	}
+	if len(got) == 0 {
+		return nil, c.whyEmpty(ctx, p)
+	}
+	sortClaimed(got, p)
+	return got, nil
+}
+
+// claimOnce runs one claim statement and counts apart what it dead-lettered.
+func (c *Client) claimOnce(ctx context.Context, p ClaimParams, n int) (claimed []todo.Todo, buried int, err error) {
+	s := step{name: "claim", args: pgx.StrictNamedArgs{
+		"owner": p.Owner, "ttl": p.TTL, "n": n, "expired": todo.Fingerprint(expired)}}
+	if len(p.Queues) == 1 {
+		s.args["queue"] = p.Queues[0]
+	} else {
+		s.name = "claim_many"
+		s.args["queues"], s.args["strict"] = p.Queues, p.Strict
+	}
+	claimed, all, err := c.claimStep(ctx, s)
+	return claimed, all - len(claimed), err
+}
+
+func (c *Client) claimStep(ctx context.Context, s step) (claimed []todo.Todo, all int, err error) {
+	err = c.run(ctx, writes, func() []step {
+		claimed, all = nil, 0
+		s.row = func(row pgx.CollectableRow) error {
+			t, _, err := scan(row)
+			all++
+			if t.State == todo.Claimed {
+				claimed = append(claimed, t)
+			}
+			return err
+		}
+		return []step{s}
+	})
+	return claimed, all, err
+}
+
+// buryCapped dead-letters a whole run of todos at their cap, so that they do not cost a claim one
+// statement each.
+func (c *Client) buryCapped(ctx context.Context, p ClaimParams) error {
+	var ids []string
+	err := c.run(ctx, reads, func() []step {
+		ids = nil
+		return []step{{name: "claim_capped", args: pgx.StrictNamedArgs{"queues": p.Queues, "owner": p.Owner},
+			row: func(row pgx.CollectableRow) error {
+				var id string
+				err := row.Scan(&id)
+				ids = append(ids, id)
+				return err
+			}}}
+	})
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	_, err = c.reapBatch(ctx, ids)
+	return err
+}
+
+// sortClaimed puts an answer, which comes in heap order, into the order in which it was chosen.
+func sortClaimed(list []todo.Todo, p ClaimParams) {
+	mine := func(t todo.Todo) int {
+		if t.Assignee != nil {
+			return 0
+		}
+		return 1
+	}
+	at := func(t todo.Todo) time.Time { v, _ := t.RunAt.Time(); return v }
+	slices.SortStableFunc(list, func(a, b todo.Todo) int {
+		return cmp.Or(cmp.Compare(mine(a), mine(b)), at(a).Compare(at(b)), cmp.Compare(a.ID, b.ID))
+	})
+	if len(p.Queues) < 2 {
+		return
+	}
+	// Each queue is filled from before the next: rank queues by their first member, own todos apart.
+	type group struct {
+		mine  int
+		queue string
+	}
+	rank := map[group]int{}
+	for i, t := range list {
+		if _, seen := rank[group{mine(t), t.Queue}]; !seen {
+			rank[group{mine(t), t.Queue}] = i
+		}
+	}
+	slices.SortStableFunc(list, func(a, b todo.Todo) int {
+		if p.Strict {
+			if d := cmp.Compare(slices.Index(p.Queues, a.Queue), slices.Index(p.Queues, b.Queue)); d != 0 {
+				return d
+			}
+		}
+		return cmp.Compare(rank[group{mine(a), a.Queue}], rank[group{mine(b), b.Queue}])
+	})
+}
+
+// ClaimID takes one todo by its id. A todo that cannot be claimed now is a conflict that says why;
+// an unknown one is not found.
+func (c *Client) ClaimID(ctx context.Context, id, owner string, ttl time.Duration) (todo.Todo, error) {
+	s := step{name: "claim_id", args: pgx.StrictNamedArgs{
+		"id": id, "owner": owner, "ttl": ttl, "expired": todo.Fingerprint(expired)}}
+	for miss := 0; miss < 2; miss++ {
+		claimed, _, err := c.claimStep(ctx, s)
+		if err != nil {
+			return todo.Todo{}, err
+		}
+		if len(claimed) == 1 {
+			return claimed[0], nil
+		}
+	}
+	return todo.Todo{}, c.refusal(ctx, "claim", todo.Receipt{ID: id}, owner)
+}
+
+// Unclaim gives back a todo whose claim nobody learnt of: its output could not be written, or the
+// process was told to end. It works under a context of its own, since the caller's may be over.
+func (c *Client) Unclaim(ctx context.Context, list []todo.Todo, why string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	var errs []error
+	receipts := make([]todo.Receipt, len(list))
+	for i, t := range list {
+		receipts[i] = todo.Receipt{ID: t.ID, Seq: t.LeaseSeq}
+	}
+	results, err := c.Release(ctx, LeaseParams{Receipts: receipts}, nil, &why)
+	errs = append(errs, err)
+	for _, r := range results {
+		if r.Error != nil {
+			errs = append(errs, r.Error)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,144 @@
+package queue
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/todoctl/todoctl/pkg/todo"
+)
+
+// Filter selects todos; what is empty selects nothing out. The lists are alternatives, the members
+// are all required.
+type Filter struct {
+	Queues       []string
+	Conditions   []todo.Condition // empty: every condition
+	Kinds        []string
+	Sources      []string
+	Owners       []string // of leases that are held now
+	Assignees    []string
+	Keys         []string
+	Fingerprints []string
+	MinAttempt   *int
+	Error        *string // POSIX regular expression over the error text; has no index
+	Payload      *string // JSON that the payload contains; has no index
+	Since, Until Moment  // when the todo entered its condition
+	CreatedSince Moment
+	CreatedUntil Moment
+	ScanLimit    int // rows to read at most for the filters without an index; 0 is DefaultScanLimit
+}
+
+// Moment is a point in time: absolute, or so long before the server's now. Empty is none.
+type Moment struct {
+	At   *time.Time
+	Back *time.Duration
+}
+
+// DefaultScanLimit bounds what filters without an index read.
+const DefaultScanLimit = 1_000_000
+
+// Page says which part of a list is wanted.
+type Page struct {
+	After  string // id after which the list goes on; "" from the start
+	Limit  int    // at most so many; 0 is all
+	Bodies bool   // with payload and result
+}
+
+// pageSize is how many rows one statement reads: enough to be quick, small enough to hold no snapshot for long.
+const pageSize = 1000
+
+// Scanned tells the reader of a list how far it got.
+type Scanned struct {
+	Now   time.Time // the server's clock at the last statement
+	Short bool      // the scan limit ended the list early
+}
+
+// List yields the todos that match, in id order, page by page: each statement reads on after the
+// last id, so a list of any length holds neither memory nor a snapshot.
+func (c *Client) List(ctx context.Context, f Filter, p Page, scanned *Scanned) iter.Seq2[todo.Todo, error] {
+	return func(yield func(todo.Todo, error) bool) {
+		after, left, read := p.After, p.Limit, 0
+		limit := f.ScanLimit
+		if limit == 0 {
+			limit = DefaultScanLimit
+		}
+		for {
+			size := pageSize
+			if f.indexed() && p.Limit > 0 {
+				size = min(size, left)
+			}
+			if !f.indexed() {
+				size = min(size, limit-read)
+			}
+			rows, err := c.page(ctx, f, p, after, size, scanned)
+			if err != nil {
+				yield(todo.Todo{}, err)
+				return
+			}
+			for _, r := range rows {
+				after = r.todo.ID
+				if r.matched == nil || !*r.matched {
+					continue
+				}
+				if !yield(r.todo, nil) {
+					return
+				}
+				if left--; p.Limit > 0 && left == 0 {
+					return
+				}
+			}
+			if read += len(rows); len(rows) < size {
+				return
+			}
+			if !f.indexed() && read >= limit {
+				scanned.Short = true
+				return
+			}
+		}
+	}
+}
+
+func (f Filter) indexed() bool { return f.Error == nil && f.Payload == nil }
+
+func (c *Client) page(ctx context.Context, f Filter, p Page, after string, size int, scanned *Scanned) ([]sight, error) {
+	var rows []sight
+	err := c.run(ctx, reads, func() []step {
+		rows = nil
+		return []step{{name: "planner"}, {name: "list", args: f.args(after, size, p.Bodies), row: func(row pgx.CollectableRow) error {
+			t, x, err := scan(row)
+			rows = append(rows, sight{t, x})
+			scanned.Now = x.now
+			return err
+		}}}
+	})
+	return rows, err
+}
+
+func (f Filter) args(after string, size int, bodies bool) pgx.StrictNamedArgs {
+	live, dead := len(f.Conditions) > 0, len(f.Conditions) > 0
+	conditions := make([]string, len(f.Conditions))
+	for i, s := range f.Conditions {
+		conditions[i] = string(s)
+		live = live && s != todo.IsDone && s != todo.IsDead
+		dead = dead && s == todo.IsDead
+	}
+	return pgx.StrictNamedArgs{
+		"after": after, "page": size, "bodies": bodies, "live": live, "dead": dead,
+		"queues": orNull(f.Queues), "conditions": orNull(conditions), "kinds": orNull(f.Kinds), "sources": orNull(f.Sources),
+		"owners": orNull(f.Owners), "assignees": orNull(f.Assignees), "keys": orNull(f.Keys), "fingerprints": orNull(f.Fingerprints),
+		"min_attempt": f.MinAttempt, "error": f.Error, "payload": f.Payload,
+		"since": f.Since.At, "since_back": f.Since.Back, "until": f.Until.At, "until_back": f.Until.Back,
+		"created_since": f.CreatedSince.At, "created_since_back": f.CreatedSince.Back,
+		"created_until": f.CreatedUntil.At, "created_until_back": f.CreatedUntil.Back,
+	}
+}
+
+// orNull makes an empty list null: the statements take null for a filter that was not given.
+func orNull(list []string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}

@@ -1,0 +1,144 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/todoctl/todoctl/pkg/todo"
+)
+
+// Sweep counts what an operator's verb did to the todos that a filter matched.
+type Sweep struct {
+	Op         string `json:"op"`
+	Matched    int    `json:"matched"`
+	Changed    int    `json:"changed"`
+	Superseded int    `json:"superseded"` // a live todo has the key
+	Skipped    int    `json:"skipped"`    // no longer in the condition that the verb needs
+	Errors     int    `json:"errors"`
+}
+
+// byID runs an operator's verb on named todos, each part in one transaction, and classifies what it refused.
+func (c *Client) byID(ctx context.Context, verb string, ids []string, apply func(*tx, []string, map[string]todo.Todo) error) ([]Result, error) {
+	var receipts []todo.Receipt
+	for _, id := range ids {
+		receipts = append(receipts, todo.Receipt{ID: id})
+	}
+	receipts = distinct(receipts)
+	changed := map[string]todo.Todo{}
+	for _, part := range parts(receipts) {
+		names, _ := split(part)
+		some, err := c.applied(ctx, names, apply)
+		if err != nil {
+			if len(changed) > 0 {
+				err = fmt.Errorf("%w; %d todos were changed before", err, len(changed))
+			}
+			return nil, err
+		}
+		for id, t := range some {
+			changed[id] = t
+		}
+	}
+	var missed []todo.Receipt
+	for _, r := range receipts {
+		if _, ok := changed[r.ID]; !ok {
+			missed = append(missed, r)
+		}
+	}
+	seen, err := c.classify(ctx, missed)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Result, len(receipts))
+	for i, r := range receipts {
+		if t, ok := changed[r.ID]; ok {
+			list[i] = result(t)
+		} else if s, ok := seen[r.ID]; ok {
+			list[i] = result(s.todo)
+			list[i].Error = s.refused(verb, "")
+		} else {
+			list[i] = Result{ID: r.ID, Error: notFound(r.ID)}
+		}
+	}
+	return list, nil
+}
+
+// applied runs one part in a transaction of its own and returns the todos as they were left.
+func (c *Client) applied(ctx context.Context, ids []string, apply func(*tx, []string, map[string]todo.Todo) error) (map[string]todo.Todo, error) {
+	var changed map[string]todo.Todo
+	err := c.transaction(ctx, func(x *tx) error {
+		changed = map[string]todo.Todo{}
+		return apply(x, ids, changed)
+	})
+	return changed, err
+}
+
+// byFilter runs an operator's verb on what a filter matches: up to a thousand in one transaction,
+// beyond that in guarded parts, each after the last id of the one before. progress is told after each.
+func (c *Client) byFilter(ctx context.Context, verb string, f Filter, apply func(*tx, []string, map[string]todo.Todo) error, progress func(Sweep)) (Sweep, error) {
+	s := Sweep{Op: verb}
+	var ids []string
+	flush := func() error {
+		if len(ids) == 0 {
+			return nil
+		}
+		changed, err := c.applied(ctx, ids, apply)
+		if err != nil {
+			return err
+		}
+		s.Changed += len(changed)
+		var missed []todo.Receipt
+		for _, id := range ids {
+			if _, ok := changed[id]; !ok {
+				missed = append(missed, todo.Receipt{ID: id})
+			}
+		}
+		ids = ids[:0]
+		seen, err := c.classify(ctx, missed)
+		for _, r := range missed {
+			if v, ok := seen[r.ID]; ok && v.liveID != nil && v.todo.Condition == todo.IsDead {
+				s.Superseded++
+			} else {
+				s.Skipped++
+			}
+		}
+		if progress != nil {
+			progress(s)
+		}
+		return err
+	}
+	for t, err := range c.List(ctx, f, Page{}, &Scanned{}) {
+		if err != nil {
+			return s, err
+		}
+		s.Matched++
+		if ids = append(ids, t.ID); len(ids) == whole {
+			if err := flush(); err != nil {
+				return s, err
+			}
+		}
+	}
+	return s, flush()
+}
+
+// keep stores the rows of an operator's statement by id.
+func keep(changed map[string]todo.Todo) func(pgx.CollectableRow) error {
+	return func(row pgx.CollectableRow) error {
+		t, _, err := scan(row)
+		changed[t.ID] = t
+		return err
+	}
+}
+
+// Count counts what a filter matches, and changes nothing.
+func (c *Client) Count(ctx context.Context, f Filter, scanned *Scanned) (int, error) {
+	n := 0
+	for _, err := range c.List(ctx, f, Page{}, scanned) {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}

@@ -1,0 +1,158 @@
+package queue
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/todoctl/todoctl/pkg/todo"
+)
+
+// extra holds the columns that some statements return beside those of a todo.
+type extra struct {
+	now        time.Time // the server's clock
+	matched    *bool     // list: the filters without an index agree
+	endedAs    *string   // classify: outcome of the lease in question
+	endedOwner *string   // classify: who held it
+	paused     *bool     // classify: the todo's queue is paused
+	liveID     *string   // classify: the live todo that holds a terminal one's key
+}
+
+// scan reads a row by the names of its columns. A column that this release does not know is passed
+// over, so that it works on the schema of the next one.
+func scan(row pgx.CollectableRow) (todo.Todo, extra, error) {
+	var (
+		t       todo.Todo
+		x       extra
+		payload *string
+		result  *string
+	)
+	fields := row.FieldDescriptions()
+	dest := make([]any, len(fields))
+	for i, f := range fields {
+		dest[i] = target(f.Name, &t, &x, &payload, &result)
+	}
+	if err := row.Scan(dest...); err != nil {
+		return t, x, fmt.Errorf("read todo: %w", err)
+	}
+	if payload != nil {
+		t.Payload = json.RawMessage(*payload)
+	}
+	if result != nil {
+		raw := json.RawMessage(*result)
+		t.Result = &raw
+	}
+	if t.LeaseSeq > 0 {
+		receipt := todo.Receipt{ID: t.ID, Seq: t.LeaseSeq}.String()
+		t.Receipt = &receipt
+	}
+	t.Condition = condition(&t, x.now)
+	return t, x, nil
+}
+
+func target(column string, t *todo.Todo, x *extra, payload, result **string) any {
+	switch column {
+	case "id":
+		return &t.ID
+	case "queue":
+		return &t.Queue
+	case "kind":
+		return &t.Kind
+	case "source":
+		return &t.Source
+	case "title":
+		return &t.Title
+	case "state":
+		return &t.State
+	case "owner":
+		return &t.Owner
+	case "lease_expires_at":
+		return &t.LeaseExpiresAt
+	case "lease_seq":
+		return &t.LeaseSeq
+	case "attempt":
+		return &t.Attempt
+	case "max_attempts":
+		return &t.MaxAttempts
+	case "run_at":
+		return &t.RunAt
+	case "next_retry_at":
+		return &t.NextRetryAt
+	case "available_at":
+		return &t.AvailableAt
+	case "assignee":
+		return &t.Assignee
+	case "idempotency_key":
+		return &t.IdempotencyKey
+	case "event_id":
+		return &t.EventID
+	case "error":
+		return &t.Error
+	case "fingerprint":
+		return &t.Fingerprint
+	case "payload":
+		return payload
+	case "result":
+		return result
+	case "created_at":
+		return &t.CreatedAt
+	case "updated_at":
+		return &t.UpdatedAt
+	case "claimed_at":
+		return &t.ClaimedAt
+	case "completed_at":
+		return &t.CompletedAt
+	}
+	return extraTarget(column, x)
+}
+
+func extraTarget(column string, x *extra) any {
+	switch column {
+	case "server_now":
+		return &x.now
+	case "matched":
+		return &x.matched
+	case "ended_as":
+		return &x.endedAs
+	case "ended_owner":
+		return &x.endedOwner
+	case "paused":
+		return &x.paused
+	case "live_id":
+		return &x.liveID
+	}
+	return nil // pgx passes over a column whose target is nil
+}
+
+// condition reads what the state means at the given time of the server.
+func condition(t *todo.Todo, now time.Time) todo.Condition {
+	switch t.State {
+	case todo.Pending:
+		if t.RunAt.After(now) {
+			return todo.IsDelayed
+		}
+		return todo.IsPending
+	case todo.Claimed:
+		if t.LeaseExpiresAt.After(now) {
+			return todo.IsClaimed
+		}
+		return todo.IsExpired
+	case todo.Failed:
+		if t.NextRetryAt.IsNull() {
+			return todo.IsDead
+		}
+		return todo.IsRetrying
+	}
+	return todo.Condition(t.State)
+}
+
+// collect returns a row function that appends todos to *list.
+func collect(list *[]todo.Todo) func(pgx.CollectableRow) error {
+	return func(row pgx.CollectableRow) error {
+		t, _, err := scan(row)
+		*list = append(*list, t)
+		return err
+	}
+}

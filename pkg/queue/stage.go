@@ -1,0 +1,137 @@
+package queue
+
+import (
+	"errors"
+	"io"
+	"sort"
+
+	"github.com/google/uuid"
+)
+
+func stageColumns() []string {
+	return []string{"ord", "id", "queue", "source", "kind", "title", "payload", "event_id", "event_source", "event_kind",
+		"external_id", "event", "idempotency_key", "assignee", "max_attempts", "at", "delay"}
+}
+
+// stage hands the lines of a bulk enqueue to COPY, one at a time. It implements pgx.CopyFromSource.
+type stage struct {
+	next    func() (*NewTodo, error)
+	keepIDs bool
+
+	head    []*NewTodo // read before the transaction began
+	whole   bool       // head is all there is
+	at      int        // place in head
+	read    int        // lines handed over
+	current *NewTodo
+	err     error
+	events  bool // some line refers to an event
+	ids     []compact
+	gaps    []gap        // where line numbers jump
+	dropped map[int]bool // lines that the server side found bad
+}
+
+// gap says that from the row with this position on, the line number is position + add.
+type gap struct{ ord, add int }
+
+// fill reads the first lines, up to firstBytes of payload.
+func (s *stage) fill() error {
+	for size := 0; size < firstBytes; {
+		n, err := s.next()
+		if errors.Is(err, io.EOF) {
+			s.whole = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		size += len(n.Payload) + len(n.Title) + 512
+		s.head = append(s.head, n)
+	}
+	return nil
+}
+
+// rewind starts over, for a transaction that is tried again.
+func (s *stage) rewind() {
+	s.at, s.read, s.err, s.events, s.ids, s.gaps = 0, 0, nil, false, nil, nil
+}
+
+// Next moves to the next line.
+func (s *stage) Next() bool {
+	if s.at < len(s.head) {
+		s.current = s.head[s.at]
+		if !s.whole {
+			s.head[s.at] = nil // a stream is not read twice; let go of what has been sent
+		}
+		s.at++
+		return true
+	}
+	if s.whole {
+		return false
+	}
+	n, err := s.next()
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			s.err = err
+		}
+		return false
+	}
+	s.current = n
+	return true
+}
+
+// Values returns the columns of the current line.
+func (s *stage) Values() ([]any, error) {
+	n, ord := s.current, s.read
+	s.read++
+	if line := n.Line; len(s.gaps) == 0 || s.line(ord) != line {
+		s.gaps = append(s.gaps, gap{ord, line - ord})
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, err
+	}
+	if s.keepIDs {
+		s.ids = append(s.ids, compact(id))
+	}
+	var source, kind, external, event, eventID *string
+	eventID = n.EventID
+	if n.Event != nil {
+		fresh, err := NewID("ev_")
+		if err != nil {
+			return nil, err
+		}
+		source, kind, external, event, eventID = &n.Event.Source, &n.Event.Kind, n.Event.ExternalID, &n.Event.Payload, &fresh
+	}
+	s.events = s.events || n.EventID != nil
+	return []any{ord, compact(id).String(), n.Queue, n.Source, n.Kind, n.Title, n.Payload, eventID, source, kind,
+		external, event, n.Key, n.Assignee, n.MaxAttempts, n.At, n.Delay}, nil
+}
+
+// Err returns what ended the input early; it makes COPY fail and the transaction roll back.
+func (s *stage) Err() error { return s.err }
+
+// line returns the line number of a position.
+func (s *stage) line(ord int) int {
+	i := sort.Search(len(s.gaps), func(i int) bool { return s.gaps[i].ord > ord })
+	if i == 0 {
+		return ord + 1
+	}
+	return ord + s.gaps[i-1].add
+}
+
+// report tells what became of each line, in order.
+func (s *stage) report(live map[int]string, each func(BulkLine) error) error {
+	for ord, id := range s.ids {
+		if s.dropped[ord] {
+			continue
+		}
+		l := BulkLine{Line: s.line(ord), ID: id.String(), Created: true}
+		if other, ok := live[ord]; ok {
+			l.ID, l.Created = other, false
+		}
+		if err := each(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}

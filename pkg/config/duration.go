@@ -1,14 +1,13 @@
 package config
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/todoctl/todoctl/pkg/todo"
 )
-
-const longest = 290 * 365 * 24 * float64(time.Hour)
 
 // ParseDuration reads Go's durations and those with days and weeks: 90s, 1h30m, 2d, 1w2d. A number
 // without a unit is refused, since seconds and minutes are equally likely to be meant.
@@ -30,31 +29,23 @@ func ParseDuration(s string) (time.Duration, error) {
 		return 0, todo.Errorf(todo.CodeUsage, "%q has no unit", s).
 			WithHint("write %ss for seconds or %sm for minutes", rest, rest)
 	}
-	var total float64
-	var whole time.Duration
+	var total time.Duration
 	for rest != "" {
 		number, unit, after := nextPart(rest)
-		n, err := strconv.ParseFloat(number, 64)
-		size, known := units(unit)
-		if err != nil || !known {
+		part, fits, known := partOf(number, unit)
+		switch {
+		case !known:
 			return 0, bad("")
-		}
-		part := n * float64(size)
-		if total += part; total > longest {
+		case !fits || total > math.MaxInt64-part:
 			return 0, bad(" that fits: the longest is 290 years")
 		}
-		// Whole numbers are multiplied as such: a float would lose nanoseconds.
-		if i, err := strconv.ParseInt(number, 10, 64); err == nil {
-			whole += time.Duration(i) * size
-		} else {
-			whole += time.Duration(part)
-		}
+		total += part
 		rest = after
 	}
 	if negative {
-		whole = -whole
+		total = -total
 	}
-	return whole, nil
+	return total, nil
 }
 
 // nextPart cuts the first number and its unit off.
@@ -71,15 +62,23 @@ func nextPart(s string) (number, unit, rest string) {
 	return number, s[:i], s[i:]
 }
 
-func units(unit string) (time.Duration, bool) {
+// partOf is one number and unit; Go's parser takes the number, so that nothing is rounded by us.
+func partOf(number, unit string) (part time.Duration, fits, known bool) {
+	times := time.Duration(1)
 	switch unit {
 	case "w":
-		return 7 * 24 * time.Hour, true
+		times, unit = 7*24, "h"
 	case "d":
-		return 24 * time.Hour, true
+		times, unit = 24, "h"
 	}
-	d, err := time.ParseDuration("1" + unit)
-	return d, err == nil
+	if _, err := time.ParseDuration("1" + unit); err != nil {
+		return 0, false, false
+	}
+	if _, err := strconv.ParseFloat(number, 64); err != nil {
+		return 0, false, false
+	}
+	part, err := time.ParseDuration(number + unit)
+	return part * times, err == nil && part <= math.MaxInt64/times, true
 }
 
 // FormatDuration writes a duration as ParseDuration reads it, in few words: 7d, 1h30m, 45s.

@@ -17,19 +17,15 @@ import (
 	"github.com/todoctl/todoctl/pkg/todo"
 )
 
-const maxFile = 1 << 20 // a config file larger than this is something else
+const (
+	maxFile = 1 << 20 // a config file larger than this is something else
+	below   = "\x00"  // between the levels of a key; no key holds it
+)
 
 // file is what the config file says, every value as text: they are parsed by us, with the key named.
 type file struct {
 	values   map[string]string
 	profiles []profile
-}
-
-// profile is a named database.
-type profile struct {
-	name       string
-	values     map[string]string
-	production bool
 }
 
 // readFile reads the config file that was named, else the one in its standard place if it exists.
@@ -102,7 +98,7 @@ func reason(err error) string {
 
 // parse reads YAML. Keys may be written with dashes too.
 func (c *Config) parse(text []byte) error {
-	v := viper.NewWithOptions(viper.KeyDelimiter("\x00")) // a dot in a key is a dot
+	v := viper.NewWithOptions(viper.KeyDelimiter(below)) // a dot in a key is a dot
 	v.SetConfigType("yaml")
 	if err := v.ReadConfig(bytes.NewReader(text)); err != nil {
 		return c.syntaxError(err)
@@ -115,9 +111,7 @@ func (c *Config) parse(text []byte) error {
 		}
 	}
 	known = append(known, "profiles")
-	keys := v.AllKeys()
-	slices.Sort(keys)
-	for _, written := range keys {
+	for _, written := range topKeys(v.AllKeys()) {
 		key := strings.ReplaceAll(written, "-", "_")
 		if !slices.Contains(known, key) {
 			return c.unknownKey(text, written, "", known)
@@ -140,76 +134,13 @@ func (c *Config) parse(text []byte) error {
 	return c.checkDefaultProfile(text)
 }
 
-func (c *Config) parseProfiles(text []byte, value any) error {
-	list, ok := value.([]any)
-	if !ok {
-		return c.wrong(text, "profiles", "is not a list; each profile begins with - name: …")
+// topKeys returns the keys of the file's first level, sorted.
+func topKeys(all []string) []string {
+	for i := range all {
+		all[i], _, _ = strings.Cut(all[i], below)
 	}
-	var known []string
-	for _, k := range ProfileKeys() {
-		known = append(known, k.Key)
-	}
-	for i, entry := range list {
-		fields, ok := entry.(map[string]any)
-		if !ok {
-			return c.wrong(text, "profiles", fmt.Sprintf("entry %d is not a profile; it begins with - name: …", i+1))
-		}
-		p := profile{values: map[string]string{}}
-		for written, v := range fields {
-			key := strings.ReplaceAll(strings.ToLower(written), "-", "_")
-			if !slices.Contains(known, key) {
-				return c.unknownKey(text, written, fmt.Sprintf(" in profile %d", i+1), known)
-			}
-			if key == "production" {
-				if p.production, ok = v.(bool); !ok {
-					return c.wrong(text, written, "is neither true nor false")
-				}
-				continue
-			}
-			s, err := c.textOf(text, written, v)
-			if err != nil {
-				return err
-			}
-			p.values[key] = s
-		}
-		p.name = p.values["name"]
-		switch {
-		case p.name == "":
-			return c.wrong(text, "profiles", fmt.Sprintf("entry %d has no name", i+1))
-		case c.findProfile(p.name) != nil:
-			return c.wrong(text, "profiles", "has two of the name "+p.name)
-		case (p.values["database_url"] == "") == (p.values["database_url_file"] == ""):
-			return c.wrong(text, "profiles", p.name+" needs one of database_url and database_url_file")
-		}
-		c.file.profiles = append(c.file.profiles, p)
-	}
-	return nil
-}
-
-// checkDefaultProfile refuses a file whose default database is not clear.
-func (c *Config) checkDefaultProfile(text []byte) error {
-	name, set := c.file.values["default_profile"]
-	if !set {
-		return nil
-	}
-	if c.findProfile(name) == nil {
-		return c.wrong(text, "default_profile", fmt.Sprintf("names %q, and profiles has none of that name", name))
-	}
-	for _, key := range []string{"database_url", "database_url_file"} {
-		if _, both := c.file.values[key]; both {
-			return c.wrong(text, key, "and default_profile both name the database; keep one")
-		}
-	}
-	return nil
-}
-
-func (c *Config) findProfile(name string) *profile {
-	for i := range c.file.profiles {
-		if c.file.profiles[i].name == name {
-			return &c.file.profiles[i]
-		}
-	}
-	return nil
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // textOf returns a value that must be text, or for a list its names joined. Numbers are refused,
@@ -241,7 +172,7 @@ func (c *Config) textOf(text []byte, key string, value any) (string, error) {
 			return fmt.Sprint(v), nil // refused by ParseDuration, with what it could mean
 		}
 	}
-	return "", c.wrong(text, key, "is not text; put it in quotes")
+	return "", c.wrong(text, key, "is not text; if it is meant to be, put it in quotes")
 }
 
 // wrong is a usage error about a key, with its line where that can be found.

@@ -222,6 +222,8 @@ func asTodo(err error) *todo.Error {
 	return &todo.Error{Code: todo.CodeInternal, Message: err.Error(), Err: err}
 }
 
+//go:generate go test -run ^TestSchemaFile$ . -args -update
+
 // Latest returns the newest version that this binary knows.
 func Latest() string {
 	v := versions()

@@ -24,7 +24,8 @@ func SQL(w io.Writer, schema string) error {
 	fmt.Fprintf(&b, "-- todoctl, schema version %s, for %s.\n-- Run it with: psql -X -f FILE\n\n\\set ON_ERROR_STOP 1\n", Latest(), comment(path))
 	if schema != "" {
 		q := pgx.Identifier{schema}.Sanitize()
-		fmt.Fprintf(&b, "CREATE SCHEMA IF NOT EXISTS %s;\nSET search_path = %s;\n", q, q)
+		fmt.Fprintf(&b, "SELECT to_regnamespace(%s) IS NULL AS missing \\gset\n\\if :missing\nCREATE SCHEMA %s;\nCOMMENT ON SCHEMA %s IS '%s';\n\\endif\nSET search_path = %s;\n",
+			literal(q), q, q, created, q)
 	}
 	fmt.Fprintf(&b, "%s;\n", createTable(Table))
 	for _, name := range files() {
@@ -44,6 +45,16 @@ func SQL(w io.Writer, schema string) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// literal quotes a string for SQL whatever standard_conforming_strings says: without a backslash it
+// is the plain form.
+func literal(s string) string {
+	quoted := "'" + strings.ReplaceAll(strings.ReplaceAll(s, `\`, `\\`), "'", "''") + "'"
+	if strings.Contains(s, `\`) {
+		return "E" + quoted
+	}
+	return quoted
 }
 
 // comment keeps a name on its line.

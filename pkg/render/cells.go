@@ -89,6 +89,13 @@ func (st style) paint(field, cell string) string {
 	return cell
 }
 
+func (st style) bold(s string) string {
+	if st.color {
+		return "\x1b[1m" + s + "\x1b[0m"
+	}
+	return s
+}
+
 // Age tells how far at lies from now, in one unit: "3m" ago, or "in 5m".
 func Age(at, now time.Time) string {
 	d := now.Sub(at)
@@ -126,15 +133,43 @@ func cut(s string, n int) string {
 	if cells(s) <= n {
 		return s
 	}
-	width := 0
+	return s[:fitting(s, n-1)] + "…"
+}
+
+// wrap breaks s into lines of at most n cells, at spaces where there are some.
+func wrap(s string, n int) []string {
+	fixedWidths()
+	var lines []string
+	for {
+		end := fitting(s, n)
+		if end == len(s) {
+			return append(lines, s)
+		}
+		if space := strings.LastIndexByte(s[:end], ' '); space > 0 && s[end] != ' ' {
+			end = space
+		}
+		lines = append(lines, s[:end])
+		s = strings.TrimLeft(s[end:], " ")
+	}
+}
+
+// fitting returns how many bytes of s take at most n cells, without parting what is joined where
+// that can be helped.
+func fitting(s string, n int) int {
+	width, end := 0, 0
 	for i, r := range s {
-		if w := text.RuneWidth(r); width+w > n-1 {
-			return strings.TrimRight(s[:i], string(zeroWidthJoiner)) + "…"
-		} else {
-			width += w
+		w := text.RuneWidth(r)
+		if w > 0 && !strings.HasSuffix(s[:i], string(zeroWidthJoiner)) {
+			end = i
+		}
+		if width += w; width > n {
+			if end == 0 {
+				end = i
+			}
+			return end
 		}
 	}
-	return s
+	return len(s)
 }
 
 // pad fills s up to n cells.

@@ -21,6 +21,9 @@ type plan struct {
 
 func newPlan(s Shape, o Options) (*plan, error) {
 	s = s.withDefaults()
+	if o.Source == "default" {
+		o.Source = "" // nobody said it, so that no message can name a place
+	}
 	p := &plan{shape: s, opts: o}
 	for _, step := range []func() error{p.chooseFormat, p.chooseFields, p.checkForm, p.compileJQ} {
 		if err := step(); err != nil {

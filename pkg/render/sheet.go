@@ -24,23 +24,23 @@ func (f *sheetForm) row(r record) error {
 	for _, c := range f.columns {
 		label = max(label, cells(labelOf(c)))
 	}
-	var later []column
+	margin := "\n" + strings.Repeat(" ", label+len(gap))
 	for _, c := range f.columns {
 		value := r.get(c.field)
 		if nested(value) || isPayload(c.field) {
-			later = append(later, c)
 			continue
 		}
-		lines.WriteString(f.bold(pad(labelOf(c), label)) + gap + f.value(c.field, value, label) + "\n")
+		text := strings.Join(f.value(c.field, value, label), margin)
+		lines.WriteString(f.style.bold(pad(labelOf(c), label)) + gap + text + "\n")
 	}
-	for _, c := range later {
-		if !isPayload(c.field) {
-			f.nest(&lines, labelOf(c), r.get(c.field))
+	for _, c := range f.columns {
+		if value := r.get(c.field); nested(value) && !isPayload(c.field) {
+			f.nest(&lines, labelOf(c), value)
 		}
 	}
 	for _, name := range []string{"payload", "result"} {
 		if value := r.get(name); f.payload && string(value) != "null" || f.asked(name) {
-			lines.WriteString("\n" + f.bold(name) + "\n" + gap + string(harmlessJSON(indent(value, gap))) + "\n")
+			lines.WriteString("\n" + f.style.bold(name) + "\n" + gap + string(harmlessJSON(indent(value, gap))) + "\n")
 		}
 	}
 	_, err := f.out.Write(lines.Bytes())
@@ -58,27 +58,40 @@ func (f *sheetForm) asked(name string) bool {
 	return false
 }
 
-// value is a field as a line has room for it: a time with its age beside it.
-func (f *sheetForm) value(field string, value json.RawMessage, label int) string {
+// value is a field as lines that have room beside their label: a time with its age, an error text
+// with its own lines, and nothing cut, since this is where people look for the whole.
+func (f *sheetForm) value(field string, value json.RawMessage, label int) []string {
 	s := plain(value)
 	if s == "" {
-		return "-"
+		return []string{"-"}
 	}
 	if at, err := time.Parse(time.RFC3339, s); err == nil && isTime(field) {
 		if f.style.now.IsZero() {
-			return s
+			return []string{s}
 		}
 		age := Age(at, f.style.now)
 		if !strings.HasPrefix(age, "in ") {
 			age += " ago"
 		}
-		return s + " (" + age + ")"
+		return []string{s + " (" + age + ")"}
 	}
-	s = Clean(s)
-	if room := f.style.width - label - len(gap); f.style.width > 0 && !whole(field, f.id) {
-		s = cut(s, max(8, room))
+	parts := []string{s}
+	if field == "error" {
+		parts = strings.Split(strings.TrimRight(s, "\n"), "\n")
 	}
-	return f.style.paint(field, s)
+	var lines []string
+	for _, part := range parts {
+		part = Clean(part)
+		if f.style.width == 0 || whole(field, f.id) {
+			lines = append(lines, part)
+			continue
+		}
+		lines = append(lines, wrap(part, max(20, f.style.width-label-len(gap)))...)
+	}
+	for i := range lines {
+		lines[i] = f.style.paint(field, lines[i])
+	}
+	return lines
 }
 
 // nest prints a list of objects as a table, and an object as a sheet of its own, moved to the right.
@@ -110,7 +123,7 @@ func (f *sheetForm) nest(lines *bytes.Buffer, label string, value json.RawMessag
 		printAll(&sheetForm{out: out, columns: columns, style: st}, records)
 	}
 	_ = out.Flush() // into memory
-	lines.WriteString("\n" + f.bold(label) + "\n")
+	lines.WriteString("\n" + f.style.bold(label) + "\n")
 	for line := range strings.Lines(inner.String()) {
 		lines.WriteString(gap + line)
 	}
@@ -140,13 +153,7 @@ func nested(value json.RawMessage) bool {
 	return len(value) > 0 && (value[0] == '{' || len(value) > 1 && value[0] == '[' && value[1] == '{')
 }
 
-func (f *sheetForm) bold(s string) string {
-	if f.style.color {
-		return "\x1b[1m" + s + "\x1b[0m"
-	}
-	return s
-}
-
+// labelOf is a header as it stands beside a value.
 func labelOf(c column) string {
 	if c.header == strings.ToUpper(c.header) {
 		return strings.ToLower(c.header)

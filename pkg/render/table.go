@@ -2,7 +2,6 @@ package render
 
 import (
 	"bufio"
-	"encoding/json"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -17,25 +16,28 @@ type tableForm struct {
 	id      string
 	style   style
 	rows    [][]string
-	fixed   []bool // columns that must not be cut: ids, numbers, ages
 }
 
 func (f *tableForm) row(r record) error {
-	if f.fixed == nil {
-		f.fixed = make([]bool, len(f.columns))
-		for i, c := range f.columns {
-			f.fixed[i] = true
-			if !whole(c.field, f.id) {
-				f.fixed[i] = isTime(c.field)
-			}
-		}
-	}
 	row := make([]string, len(f.columns))
 	for i, c := range f.columns {
 		row[i] = f.style.cell(c.field, r.get(c.field))
 	}
 	f.rows = append(f.rows, row)
 	return nil
+}
+
+// fixed says that a column must not be cut: half an id, an age or a number tells something wrong.
+func (f *tableForm) fixed(i int) bool {
+	if field := f.columns[i].field; whole(field, f.id) || isTime(field) {
+		return true
+	}
+	for _, row := range f.rows {
+		if strings.Trim(row[i], "0123456789.-") != "" {
+			return false
+		}
+	}
+	return true
 }
 
 func (f *tableForm) close() error {
@@ -50,7 +52,7 @@ func (f *tableForm) close() error {
 	tw.SetStyle(plainStyle())
 	header := make(table.Row, len(f.columns))
 	for i, c := range f.columns {
-		header[i] = f.bold(pad(cut(c.header, widths[i]), widths[i]))
+		header[i] = f.style.bold(pad(cut(c.header, widths[i]), widths[i]))
 	}
 	tw.AppendHeader(header)
 	for _, row := range f.rows {
@@ -62,13 +64,6 @@ func (f *tableForm) close() error {
 	}
 	_, err := f.out.WriteString(tw.Render() + "\n")
 	return err
-}
-
-func (f *tableForm) bold(s string) string {
-	if f.style.color {
-		return "\x1b[1m" + s + "\x1b[0m"
-	}
-	return s
 }
 
 // plainStyle has neither borders nor lines, and leaves colors and upper case to us: go-pretty would
@@ -92,7 +87,7 @@ func (f *tableForm) fit() ([]int, bool) {
 		for _, row := range f.rows {
 			widths[i] = max(widths[i], cells(row[i]))
 		}
-		if f.fixed[i] || f.numeric(i) {
+		if f.fixed(i) {
 			floors[i] = widths[i]
 		}
 		total += widths[i]
@@ -113,39 +108,31 @@ func (f *tableForm) fit() ([]int, bool) {
 	return widths, true
 }
 
-// numeric says that a column holds numbers alone, which must not be cut.
-func (f *tableForm) numeric(i int) bool {
-	for _, row := range f.rows {
-		if row[i] != "" && !json.Valid([]byte(row[i])) {
-			return false
+// stacked prints a block of lines for each row, where a terminal is too narrow for columns: the id,
+// or what stands first in its place, then a line for each value.
+func (f *tableForm) stacked() error {
+	head, label := 0, 0
+	for i, c := range f.columns {
+		label = max(label, cells(c.header))
+		if c.field == f.id {
+			head = i
 		}
 	}
-	return true
-}
-
-// stacked prints a block of lines for each row, where a terminal is too narrow for columns.
-func (f *tableForm) stacked() error {
-	label := 0
-	for _, c := range f.columns {
-		label = max(label, cells(c.header))
-	}
+	room := max(8, f.style.width-label-2*len(gap))
 	for _, row := range f.rows {
+		block := row[head] + "\n"
 		for i, c := range f.columns {
-			line := row[i]
-			switch {
-			case c.field == f.id:
-			case line == "":
+			if i == head || row[i] == "" {
 				continue
-			default:
-				room := max(8, f.style.width-label-2*len(gap))
-				if !f.fixed[i] {
-					line = cut(line, room)
-				}
-				line = gap + pad(strings.ToLower(c.header), label) + gap + f.style.paint(c.field, line)
 			}
-			if _, err := f.out.WriteString(line + "\n"); err != nil {
-				return err
+			line := row[i]
+			if !f.fixed(i) {
+				line = cut(line, room)
 			}
+			block += gap + pad(labelOf(c), label) + gap + f.style.paint(c.field, line) + "\n"
+		}
+		if _, err := f.out.WriteString(block); err != nil {
+			return err
 		}
 	}
 	return nil

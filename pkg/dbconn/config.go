@@ -9,6 +9,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -66,13 +67,7 @@ func ParseConfig(o Options) (*pgx.ConnConfig, error) {
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = DefaultConnectTimeout
 	}
-	// The driver's timeout covers dialling and the handshake, not the name server.
-	limit := cfg.ConnectTimeout
-	cfg.LookupFunc = func(ctx context.Context, host string) ([]string, error) {
-		ctx, cancel := context.WithTimeout(ctx, limit)
-		defer cancel()
-		return net.DefaultResolver.LookupHost(ctx, host)
-	}
+	limitNetwork(cfg)
 	// A cancelled context cancels the statement on the server and keeps the connection; without this
 	// the statement would go on after the process has gone. The deadline is for a server that is mute.
 	cfg.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
@@ -81,11 +76,34 @@ func ParseConfig(o Options) (*pgx.ConnConfig, error) {
 	return cfg, nil
 }
 
+// limitNetwork makes the connect timeout cover the name server too, which the driver leaves out, and
+// divides it among the addresses of a name, so that one that is mute does not use up all of it.
+func limitNetwork(cfg *pgx.ConnConfig) {
+	limit, addresses := cfg.ConnectTimeout, new(atomic.Int64)
+	addresses.Store(1)
+	cfg.LookupFunc = func(ctx context.Context, host string) ([]string, error) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		found, err := net.DefaultResolver.LookupHost(ctx, host)
+		if n := int64(len(found)); n > addresses.Load() {
+			addresses.Store(n)
+		}
+		return found, err
+	}
+	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		d := net.Dialer{Timeout: limit / time.Duration(addresses.Load())}
+		return d.DialContext(ctx, network, addr)
+	}
+}
+
 // Identity names the database that cfg leads to, without a secret: user@host:port/database.
 func Identity(cfg *pgx.ConnConfig) string {
 	db := cfg.Database
-	if db == "" {
+	switch {
+	case db == "":
 		db = cfg.User // libpq's rule
+	case strings.Contains(db, "://"): // a URL in PGDATABASE, which may hold a password
+		db = mask
 	}
 	return cfg.User + "@" + address(cfg.Host, cfg.Port) + "/" + db
 }

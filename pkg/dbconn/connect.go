@@ -54,17 +54,20 @@ func Close(conn *pgx.Conn) {
 // connectError explains a failed connection attempt.
 func connectError(ctx context.Context, cfg *pgx.ConnConfig, err error) error {
 	if e := contextError(ctx, err); e != nil {
-		return e
+		return e.With("server", Identity(cfg))
 	}
 	id := Identity(cfg)
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
+	if errors.As(err, &pg) { // the first that there was: with sslmode=prefer that of the try with TLS
 		e := serverError(pg)
 		e.Message = "cannot connect as " + id + ": " + e.Message
 		e.Err = err
-		if pg.Code == "42704" || pg.Code == "22023" { // a key of the URL that the server does not know
+		switch pg.Code {
+		case "42704", "22023", "42601": // a key of the URL, or its value, that the server does not know
 			e.Code = todo.CodeUsage
 			e.Hint = "the URL, a PG* variable or the service file names a setting that this server does not have"
+		case "42501":
+			e.Hint = "ask the owner of the database to grant CONNECT on it to this role"
 		}
 		return e.With("server", id)
 	}
@@ -72,7 +75,7 @@ func connectError(ctx context.Context, cfg *pgx.ConnConfig, err error) error {
 	e.Err = err
 	e.Hint = "is the server running there, and is that the right host and port?"
 	switch {
-	case tlsReason(err) != "":
+	case tlsOnly(cfg) && tlsReason(err) != "":
 		e.Hint = "check sslmode, sslrootcert and the host name; nothing was sent in clear"
 	case strings.HasPrefix(cfg.Host, "/"):
 		e.Hint = "no server listens on that socket; name a host, or start a private server: todoctl local start"
@@ -81,6 +84,16 @@ func connectError(ctx context.Context, cfg *pgx.ConnConfig, err error) error {
 		e.Hint = "target_session_attrs asks for another kind of server than those that answer"
 	}
 	return e.With("server", id)
+}
+
+// tlsOnly says whether cfg never connects in clear.
+func tlsOnly(cfg *pgx.ConnConfig) bool {
+	for _, f := range cfg.Fallbacks {
+		if f.TLSConfig == nil {
+			return false
+		}
+	}
+	return cfg.TLSConfig != nil
 }
 
 // servers lists host:port of every host in cfg, once.
@@ -97,15 +110,10 @@ func servers(cfg *pgx.ConnConfig) string {
 // reasons puts the failed tries into one line: the last for each address, since with sslmode=prefer
 // a try with TLS comes before the one without.
 func reasons(err error, limit time.Duration) string {
-	var tries []error
-	var ce *pgconn.ConnectError
-	if errors.As(err, &ce) {
-		err = ce.Unwrap()
-	}
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
+	tries := []error{err}
+	var many interface{ Unwrap() []error }
+	if errors.As(err, &many) {
 		tries = many.Unwrap()
-	} else {
-		tries = []error{err}
 	}
 	var order []string
 	last := map[string]string{}
@@ -132,12 +140,12 @@ func reason(err error, limit time.Duration) string {
 	var ne net.Error
 	text := tlsReason(err)
 	switch {
-	case text != "":
-		return text
 	case errors.As(err, &dns):
 		return fmt.Sprintf("the name %s does not resolve (%s)", dns.Name, dns.Err)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
 		return fmt.Sprintf("no answer within %s", limit)
+	case text != "":
+		return text
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the server closed the connection during the handshake"
 	case errors.As(err, &op):

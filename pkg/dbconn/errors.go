@@ -46,8 +46,8 @@ func statementError(ctx context.Context, err error, write bool) error {
 		e := serverError(pg)
 		e.Err = err
 		// A pooler speaks for a server that it has lost, perhaps after it passed the commit on.
-		if write && strings.HasPrefix(pg.Code, "08") && !strings.Contains(pg.Message, "query_wait_timeout") {
-			return unknown(err, pg.Message)
+		if write && strings.HasPrefix(pg.Code, "08") && !neverSent(pg.Message) {
+			return unknown(err, "the pooler lost the server ("+pg.Message+")")
 		}
 		return e
 	}
@@ -55,7 +55,7 @@ func statementError(ctx context.Context, err error, write bool) error {
 	if e := contextError(ctx, err); e != nil && !(write && sent) {
 		return e
 	}
-	if !lost(err) {
+	if !connectionFault(err) {
 		return &todo.Error{Code: todo.CodeInternal, Message: err.Error(), Err: err}
 	}
 	if write && sent {
@@ -65,26 +65,44 @@ func statementError(ctx context.Context, err error, write bool) error {
 		Hint: "try again", Err: err}
 }
 
+// neverSent knows the refusals of PgBouncer that come before a server was found.
+func neverSent(message string) bool {
+	for _, m := range []string{"query_wait_timeout", "cannot connect to server", "server login has been failing",
+		"no more connections", "unsupported startup parameter"} {
+		if strings.Contains(message, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// WithRole adds to a denied error which role lacks the right, and to its hint the GRANT to ask for.
+// The server tells neither. Any other error comes back as it is.
+func WithRole(err error, cfg *pgx.ConnConfig) error {
+	var e *todo.Error
+	if !errors.As(err, &e) || e.Code != todo.CodeDenied || cfg == nil || cfg.User == "" || e.Details["role"] != nil {
+		return err
+	}
+	role := pgx.Identifier{cfg.User}.Sanitize()
+	c := e.With("role", cfg.User)
+	c.Message += " (role " + cfg.User + ")"
+	schema := "public"
+	if path := cfg.RuntimeParams["search_path"]; path != "" {
+		schema, _, _ = strings.Cut(path, ",")
+	}
+	c.Hint = "ask the owner for: GRANT USAGE ON SCHEMA " + schema + " TO " + role +
+		"; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + schema + " TO " + role
+	return c
+}
+
 func unknown(err error, what string) *todo.Error {
 	return &todo.Error{Code: todo.CodeUnknown, Err: err,
 		Message: what + " before it answered: whether the change was made is not known",
 		Hint:    "look with todoctl list or show before repeating it"}
 }
 
-// lost says whether err is about the connection itself and not about what was asked.
-func lost(err error) bool {
-	if errors.Is(err, pgx.ErrNoRows) || errors.Is(err, pgx.ErrTooManyRows) {
-		return false
-	}
-	var scan pgx.ScanArgError
-	if errors.As(err, &scan) {
-		return false
-	}
-	return connectionFault(err)
-}
-
-// contextError returns the error for a context that is done, or nil while it is not or when err has
-// another cause. A cause that is a *todo.Error speaks for itself.
+// contextError returns the error for a context that is done, or nil while it is not. A cause that is
+// a *todo.Error speaks for itself.
 func contextError(ctx context.Context, err error) *todo.Error {
 	if ctx == nil || ctx.Err() == nil {
 		return nil

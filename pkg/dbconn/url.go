@@ -79,7 +79,7 @@ func checkShape(s, source string) error {
 			return usage(source, "it does not begin with postgres:// or postgresql://").
 				WithHint("write postgres://USER@HOST:PORT/DATABASE, or host=… dbname=… user=…")
 		}
-		if s != "" && !strings.Contains(s, "=") {
+		if s != "" && !strings.Contains(s, "=") || strings.Contains(s, "://") {
 			return usage(source, "it is neither a URL nor key=value pairs").
 				WithHint("write postgres://USER@HOST:PORT/DATABASE, or host=… dbname=… user=…")
 		}
@@ -166,14 +166,25 @@ func secretKey(key string) bool {
 	return strings.Contains(key, "pass") && key != "passfile" || strings.Contains(key, "secret") || strings.Contains(key, "%")
 }
 
-// redactDSN masks the values of secret keys, quoted or not.
+// redactDSN masks the values of secret keys, quoted or not, and all that is no key=value pair.
 func redactDSN(s string) string {
-	pair := regexp.MustCompile(`([^\s=]+)\s*=\s*('(?:[^'\\]|\\.)*'?|(?:[^\s'\\]|\\.)(?:[^\s\\]|\\.?)*)?`)
-	return pair.ReplaceAllStringFunc(s, func(m string) string {
-		key, value, _ := strings.Cut(m, "=")
-		if secretKey(strings.TrimSpace(key)) && strings.TrimSpace(value) != "" {
-			return key + "=" + mask
+	pair := regexp.MustCompile(`([^\s='\\]+)\s*=\s*('(?:[^'\\]|\\.)*'?|(?:[^\s'\\]|\\.)(?:[^\s\\]|\\.?)*)?`)
+	var out []string
+	end := 0
+	for _, at := range pair.FindAllStringIndex(s, -1) {
+		if strings.TrimSpace(s[end:at[0]]) != "" {
+			out = append(out, mask)
 		}
-		return m
-	})
+		key, value, _ := strings.Cut(s[at[0]:at[1]], "=")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		if secretKey(key) && value != "" {
+			value = mask
+		}
+		out = append(out, key+"="+value)
+		end = at[1]
+	}
+	if strings.TrimSpace(s[end:]) != "" {
+		out = append(out, mask)
+	}
+	return strings.Join(out, " ")
 }

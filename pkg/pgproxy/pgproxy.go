@@ -1,0 +1,190 @@
+// Package pgproxy stands between a client and PostgreSQL in tests and breaks the connection at a
+// chosen moment: before a statement reaches the server, or after the server has carried it out and
+// before its answer reaches the client.
+package pgproxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// Proxy forwards connections on a socket of its own to the server of a URL.
+type Proxy struct {
+	dir      string
+	upstream string // socket file of the server
+	address  url.URL
+
+	mu     sync.Mutex
+	match  []byte // lower case; nil while nothing is armed
+	answer bool   // cut the answer, not the request
+	cuts   int
+}
+
+// New starts a proxy to the server of a URL that names a socket directory, as pgtest's do. It ends
+// with the test.
+func New(t testing.TB, server string) *Proxy {
+	t.Helper()
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatalf("pgproxy: %v", err)
+	}
+	q := u.Query()
+	// A short directory of its own: the path of a socket is limited to about a hundred bytes.
+	dir, err := os.MkdirTemp("", "pgproxy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{dir: dir, upstream: filepath.Join(q.Get("host"), ".s.PGSQL."+q.Get("port")), address: *u}
+	q.Set("host", dir)
+	p.address.RawQuery = q.Encode()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "unix", filepath.Join(dir, ".s.PGSQL."+q.Get("port")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var open sync.WaitGroup
+	open.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			open.Go(func() { p.serve(t.Context(), client) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		open.Wait()
+		_ = os.RemoveAll(dir)
+	})
+	return p
+}
+
+// URL is the URL of the same database by way of the proxy.
+func (p *Proxy) URL() string { return p.address.String() }
+
+// CutAnswer breaks the next connection that sends a message with text in it (any case), once the
+// server has carried the message out: the client hears nothing of it.
+func (p *Proxy) CutAnswer(text string) { p.arm(text, true) }
+
+// CutRequest breaks the next connection that sends a message with text in it, which the server then
+// never sees.
+func (p *Proxy) CutRequest(text string) { p.arm(text, false) }
+
+// Cuts returns how many connections were broken, so that a test knows that its fault took place.
+func (p *Proxy) Cuts() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cuts
+}
+
+func (p *Proxy) arm(text string, answer bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.match, p.answer = bytes.ToLower([]byte(text)), answer
+}
+
+// hit says whether a message is the one that is waited for, and disarms.
+func (p *Proxy) hit(message []byte) (hit, answer bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.match == nil || !bytes.Contains(bytes.ToLower(message), p.match) {
+		return false, false
+	}
+	p.match = nil
+	p.cuts++
+	return true, p.answer
+}
+
+func (p *Proxy) serve(ctx context.Context, client net.Conn) {
+	defer client.Close()
+	server, err := (&net.Dialer{}).DialContext(ctx, "unix", p.upstream)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	defer context.AfterFunc(ctx, func() { // a client that is never closed must not hold the test up
+		_ = client.Close()
+		_ = server.Close()
+	})()
+	cut := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer client.Close()
+		defer server.Close()
+		answers(client, server, cut)
+	}()
+	p.requests(client, server, cut)
+	_ = server.Close()
+	<-done
+}
+
+// requests forwards what the client says, message by message.
+func (p *Proxy) requests(client io.Reader, server io.Writer, cut chan struct{}) {
+	for typed := false; ; typed = true { // the first message has no type byte
+		_, message, err := read(client, typed)
+		if err != nil {
+			return
+		}
+		if typed {
+			switch hit, answer := p.hit(message); {
+			case hit && answer:
+				close(cut)
+			case hit:
+				return
+			}
+		}
+		if _, err := server.Write(message); err != nil {
+			return
+		}
+	}
+}
+
+// answers forwards what the server says. After the cut it swallows everything up to the word that
+// the server is done, which comes after the commit, and then hangs up.
+func answers(client io.Writer, server io.Reader, cut chan struct{}) {
+	for {
+		kind, message, err := read(server, true)
+		if err != nil {
+			return
+		}
+		select {
+		case <-cut:
+			if kind == 'Z' { // ReadyForQuery
+				return
+			}
+		default:
+			if _, err := client.Write(message); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// read returns one message whole, with its header.
+func read(r io.Reader, typed bool) (kind byte, message []byte, err error) {
+	head := make([]byte, 4, 5)
+	if typed {
+		head = head[:5]
+	}
+	if _, err := io.ReadFull(r, head); err != nil {
+		return 0, nil, err
+	}
+	size := int(binary.BigEndian.Uint32(head[len(head)-4:])) - 4
+	if size < 0 || size > 1<<30 {
+		return 0, nil, fmt.Errorf("message of %d bytes", size)
+	}
+	message = append(head, make([]byte, size)...)
+	_, err = io.ReadFull(r, message[len(head):])
+	return head[0], message, err
+}

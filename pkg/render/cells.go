@@ -17,18 +17,19 @@ type style struct {
 	now   time.Time
 }
 
-// column is one column of a table or line of a sheet.
-type column struct{ field, header string }
+// column is one column of a table or line of a sheet; the label is what stands before its value there.
+type column struct{ field, header, label string }
 
 // parseColumns reads "name" and "name:HEADER".
 func parseColumns(specs []string) []column {
 	var all []column
 	for _, s := range specs {
 		name, header, given := strings.Cut(s, ":")
+		label := strings.ToLower(header)
 		if !given {
-			header = strings.ToUpper(strings.ReplaceAll(strings.TrimSuffix(name, "_at"), "_", " "))
+			header, label = strings.ToUpper(strings.ReplaceAll(strings.TrimSuffix(name, "_at"), "_", " ")), name
 		}
-		all = append(all, column{field: name, header: header})
+		all = append(all, column{name, header, label})
 	}
 	return all
 }
@@ -143,12 +144,12 @@ func wrap(s string, n int) []string {
 	for {
 		end := fitting(s, n)
 		if end == len(s) {
-			return append(lines, s)
+			return append(lines, strings.TrimRight(s, " "))
 		}
 		if space := strings.LastIndexByte(s[:end], ' '); space > 0 && s[end] != ' ' {
 			end = space
 		}
-		lines = append(lines, s[:end])
+		lines = append(lines, strings.TrimRight(s[:end], " "))
 		s = strings.TrimLeft(s[end:], " ")
 	}
 }

@@ -22,7 +22,7 @@ func (f *sheetForm) row(r record) error {
 	var lines bytes.Buffer
 	label := 0
 	for _, c := range f.columns {
-		label = max(label, cells(labelOf(c)))
+		label = max(label, cells(c.label))
 	}
 	margin := "\n" + strings.Repeat(" ", label+len(gap))
 	for _, c := range f.columns {
@@ -31,11 +31,11 @@ func (f *sheetForm) row(r record) error {
 			continue
 		}
 		text := strings.Join(f.value(c.field, value, label), margin)
-		lines.WriteString(f.style.bold(pad(labelOf(c), label)) + gap + text + "\n")
+		lines.WriteString(f.style.bold(pad(c.label, label)) + gap + text + "\n")
 	}
 	for _, c := range f.columns {
 		if value := r.get(c.field); nested(value) && !isPayload(c.field) {
-			f.nest(&lines, labelOf(c), value)
+			f.nest(&lines, c.label, value)
 		}
 	}
 	for _, name := range []string{"payload", "result"} {
@@ -77,7 +77,7 @@ func (f *sheetForm) value(field string, value json.RawMessage, label int) []stri
 	}
 	parts := []string{s}
 	if field == "error" {
-		parts = strings.Split(strings.TrimRight(s, "\n"), "\n")
+		parts = strings.Split(strings.ReplaceAll(strings.TrimRight(s, "\r\n"), "\t", "    "), "\n")
 	}
 	var lines []string
 	for _, part := range parts {
@@ -151,12 +151,4 @@ func innerColumns(r record) []column {
 // nested says that a value is an object, or a list of objects.
 func nested(value json.RawMessage) bool {
 	return len(value) > 0 && (value[0] == '{' || len(value) > 1 && value[0] == '[' && value[1] == '{')
-}
-
-// labelOf is a header as it stands beside a value.
-func labelOf(c column) string {
-	if c.header == strings.ToUpper(c.header) {
-		return strings.ToLower(c.header)
-	}
-	return c.header
 }

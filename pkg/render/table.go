@@ -113,7 +113,7 @@ func (f *tableForm) fit() ([]int, bool) {
 func (f *tableForm) stacked() error {
 	head, label := 0, 0
 	for i, c := range f.columns {
-		label = max(label, cells(c.header))
+		label = max(label, cells(c.label))
 		if c.field == f.id {
 			head = i
 		}
@@ -129,7 +129,7 @@ func (f *tableForm) stacked() error {
 			if !f.fixed(i) {
 				line = cut(line, room)
 			}
-			block += gap + pad(labelOf(c), label) + gap + f.style.paint(c.field, line) + "\n"
+			block += gap + pad(c.label, label) + gap + f.style.paint(c.field, line) + "\n"
 		}
 		if _, err := f.out.WriteString(block); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"github.com/todoctl/todoctl/pkg/todo"
 )
@@ -90,11 +91,11 @@ func (o Options) makeSocketDir(who *account) (string, error) {
 	}
 	sum := sha256.Sum256([]byte(filepath.Clean(o.DataDir)))
 	name := socketDirPrefix + hex.EncodeToString(sum[:4])
-	var last error = todo.Errorf(todo.CodeUsage, "every directory for the socket has too long a name").
+	var last error = todo.Errorf(todo.CodeUsage, "every directory for the socket has too long a name, or a comma in it").
 		WithHint("set XDG_RUNTIME_DIR to a short one")
 	for _, base := range o.socketBases() {
 		dir := filepath.Join(base, name)
-		if !socketPathFits(dir) {
+		if !socketPathFits(dir) || strings.Contains(dir, ",") {
 			continue
 		}
 		if last = who.makeSocketDir(base, dir); last == nil {

@@ -30,7 +30,7 @@ func Find(ctx context.Context, o Options) (Binaries, error) {
 	if err != nil {
 		return Binaries{}, err
 	}
-	found, err := o.installed(ctx)
+	found, err := o.installed(ctx, installGlobs())
 	if err != nil {
 		return Binaries{}, err
 	}
@@ -50,7 +50,7 @@ func Find(ctx context.Context, o Options) (Binaries, error) {
 }
 
 // installed returns every installation found, the newest first, and at least one.
-func (o Options) installed(ctx context.Context) ([]Binaries, error) {
+func (o Options) installed(ctx context.Context, globs []string) ([]Binaries, error) {
 	dir, source := o.BinDir, "--pg-bin"
 	if dir == "" {
 		dir, source = o.getenv("TODOCTL_PG_BIN"), "TODOCTL_PG_BIN"
@@ -65,7 +65,7 @@ func (o Options) installed(ctx context.Context) ([]Binaries, error) {
 	}
 	var found []Binaries
 	seen := map[string]bool{}
-	for _, dir := range o.candidates(ctx) {
+	for _, dir := range o.candidates(ctx, globs) {
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil || seen[real] {
 			continue
@@ -83,8 +83,8 @@ func (o Options) installed(ctx context.Context) ([]Binaries, error) {
 	return found, nil
 }
 
-// candidates lists directories that may hold the binaries.
-func (o Options) candidates(ctx context.Context) []string {
+// candidates lists directories that may hold the binaries: by PATH, then where packages put them.
+func (o Options) candidates(ctx context.Context, globs []string) []string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(o.getenv("PATH")) {
 		if !filepath.IsAbs(dir) {
@@ -100,7 +100,7 @@ func (o Options) candidates(ctx context.Context) []string {
 			dirs = append(dirs, filepath.Dir(real))
 		}
 	}
-	for _, pattern := range installGlobs() {
+	for _, pattern := range globs {
 		more, _ := filepath.Glob(pattern) // it can fail on a bad pattern only
 		dirs = append(dirs, more...)
 	}

@@ -64,7 +64,8 @@ func (o Options) init(ctx context.Context, who *account, bin Binaries) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(tmp, o.DataDir); err != nil {
+	// The system's own rename takes the place of an empty directory, and of no other.
+	if err := unix.Rename(tmp, o.DataDir); err != nil {
 		return denied(err, "move data directory into place")
 	}
 	return nil

@@ -109,6 +109,8 @@ func (o Options) check() error {
 		return todo.Errorf(todo.CodeUsage, "data directory %s is not an absolute path", o.DataDir)
 	case o.SocketDir != "" && !filepath.IsAbs(o.SocketDir):
 		return todo.Errorf(todo.CodeUsage, "socket directory %s is not an absolute path", o.SocketDir)
+	case strings.Contains(o.SocketDir, ","):
+		return todo.Errorf(todo.CodeUsage, "socket directory %s has a comma in its name, which connection URLs take for two hosts", o.SocketDir)
 	}
 	// The socket directory is a line of postmaster.pid, and both are words of a log.
 	for _, dir := range []string{o.DataDir, o.SocketDir} {
@@ -142,7 +144,7 @@ func socketURL(dir, database string) string {
 func (o Options) settings(socketDir string) []string {
 	set := map[string]string{
 		"listen_addresses": "",
-		// Quoted, since the setting is a list and a directory may have a comma in its name.
+		// Quoted, since the setting is a list and a directory may have a blank in its name.
 		"unix_socket_directories": `"` + strings.ReplaceAll(socketDir, `"`, `""`) + `"`,
 		"unix_socket_permissions": "0700",
 		"port":                    port,

@@ -92,7 +92,7 @@ func Attach(ctx context.Context, o Options) (*Server, error) {
 // reattach returns the server that is there, once it is ready; nil when there is none, which
 // includes one that ended while it was waited for.
 func (o Options) reattach(ctx context.Context) (*Server, error) {
-	for {
+	for silent := 0; ; {
 		p, ok := readPidFile(o.DataDir)
 		if !ok || !p.alive(o.DataDir) {
 			return nil, nil
@@ -100,6 +100,8 @@ func (o Options) reattach(ctx context.Context) (*Server, error) {
 		switch {
 		case p.ready && p.answers():
 			return &Server{opts: o, pid: p.pid, socket: p.socket, started: p.started, attached: true}, nil
+		case p.ready && silent < 100:
+			silent++ // it may just be ending
 		case p.ready:
 			return nil, todo.Errorf(todo.CodeUnavailable,
 				"the local server runs as process %d, but does not answer on its socket %s", p.pid, p.socketFile()).
@@ -193,6 +195,24 @@ func (s *Server) Stop(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
+	return s.end(ctx)
+}
+
+// Stop ends the server of these options, whatever state it is in, and reports whether there was one.
+func Stop(ctx context.Context, o Options) (stopped bool, err error) {
+	o, _, unlock, err := o.enter(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	p, ok := readPidFile(o.DataDir)
+	if !ok || !p.alive(o.DataDir) {
+		return false, nil
+	}
+	return true, (&Server{opts: o, pid: p.pid, socket: p.socket}).end(ctx)
+}
+
+func (s *Server) end(ctx context.Context) error {
 	if err := s.signal(ctx, unix.SIGINT); err != nil {
 		return err
 	}

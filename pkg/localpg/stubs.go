@@ -34,6 +34,9 @@ func (s *Server) Stop(context.Context) error { return unsupported() }
 // Kill is not supported on this system.
 func (s *Server) Kill(context.Context) error { return unsupported() }
 
+// Stop is not supported on this system.
+func Stop(context.Context, Options) (bool, error) { return false, unsupported() }
+
 // Kill is not supported on this system.
 func Kill(context.Context, string) error { return unsupported() }
 

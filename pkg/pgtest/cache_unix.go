@@ -18,21 +18,14 @@ import (
 	"github.com/todoctl/todoctl/pkg/localpg"
 )
 
-// startIn starts a server in a home, on a copy of the cached data directory unless tune asks for
-// something else.
-func startIn(ctx context.Context, h *home, tune func(*localpg.Options)) (*localpg.Server, error) {
+// prepare makes a data directory in a home, as a copy of the cached one.
+func prepare(ctx context.Context, h *home) (localpg.Options, error) {
 	o := localpg.Options{
 		DataDir:   filepath.Join(h.dir, "data"),
 		SocketDir: filepath.Join(h.dir, "s"),
 		Getenv:    os.Getenv,
 	}
-	if tune != nil {
-		tune(&o)
-	}
-	if err := seed(ctx, o); err != nil {
-		return nil, err
-	}
-	return localpg.Start(ctx, o)
+	return o, seed(ctx, o)
 }
 
 // seed makes the data directory as a copy of one that initdb made once for all test binaries.

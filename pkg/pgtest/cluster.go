@@ -45,10 +45,21 @@ func (c *cluster) start() (*localpg.Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	sweep(ctx)
-	if c.home, c.err = newHome(); c.err == nil {
-		c.server, c.err = startIn(ctx, c.home, nil)
-	}
+	c.server, c.err = c.startIn(ctx)
 	return c.server, c.err
+}
+
+func (c *cluster) startIn(ctx context.Context) (*localpg.Server, error) {
+	h, err := newHome()
+	if err != nil {
+		return nil, err
+	}
+	c.home = h
+	o, err := prepare(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	return localpg.Start(ctx, o)
 }
 
 // stop ends the server without ceremony: nobody reads its data again.

@@ -16,6 +16,6 @@ func newHome() (*home, error) { return &home{}, localpg.Init(context.Background(
 
 func sweep(context.Context) {}
 
-func startIn(ctx context.Context, _ *home, _ func(*localpg.Options)) (*localpg.Server, error) {
-	return localpg.Start(ctx, localpg.Options{})
+func prepare(context.Context, *home) (localpg.Options, error) {
+	return localpg.Options{}, localpg.Init(context.Background(), localpg.Options{})
 }

@@ -49,13 +49,30 @@ func Server(t testing.TB) *localpg.Server {
 // tune may be nil; it changes the options before the start.
 func NewServer(t testing.TB, tune func(*localpg.Options)) *localpg.Server {
 	t.Helper()
+	o := Options(t)
+	if tune != nil {
+		tune(&o)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	s, err := startIn(ctx, newTestHome(t), tune)
+	s, err := localpg.Start(ctx, o)
 	if err != nil {
 		t.Fatalf("start PostgreSQL for the test: %v", err)
 	}
 	return s
+}
+
+// Options returns the options of a server for one test alone. Its data directory exists, and it
+// does not run yet. What runs on it when the test ends is stopped.
+func Options(t testing.TB) localpg.Options {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	o, err := prepare(ctx, newTestHome(t))
+	if err != nil {
+		t.Fatalf("make a data directory for the test: %v", err)
+	}
+	return o
 }
 
 // Dir returns a directory that is removed when the test ends. Other than t.TempDir it can be

@@ -1,0 +1,140 @@
+package cmd
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/todoctl/todoctl/pkg/queue"
+	"github.com/todoctl/todoctl/pkg/render"
+	"github.com/todoctl/todoctl/pkg/todo"
+)
+
+// receipts reads ids and receipts from the arguments, or from standard input where the one argument
+// is "-". many says that the command line asks for a list, whatever it holds.
+func (a *App) receipts(args []string) (list []todo.Receipt, many bool, err error) {
+	if len(args) == 1 && args[0] == "-" {
+		a.noteTerminal()
+		list, err = a.receiptLines()
+		return list, true, err
+	}
+	seen := map[string]bool{}
+	for _, s := range args {
+		if s == "-" {
+			return nil, true, usagef("- stands for all ids and is the only argument then")
+		}
+		r, err := todo.ParseReceipt(s)
+		if err != nil {
+			return nil, true, err
+		}
+		if !seen[r.ID] {
+			seen[r.ID] = true
+			list = append(list, r)
+		}
+	}
+	return list, len(args) > 1, nil
+}
+
+// receiptLines reads one id or receipt a line: trimmed, blank lines passed over, each once.
+func (a *App) receiptLines() ([]todo.Receipt, error) {
+	var list []todo.Receipt
+	var bad []string
+	seen := map[string]bool{}
+	in := bufio.NewScanner(a.Streams.In)
+	for n := 1; in.Scan(); n++ {
+		line := strings.TrimSpace(in.Text())
+		if line == "" {
+			continue
+		}
+		r, err := todo.ParseReceipt(line)
+		if err != nil {
+			bad = append(bad, fmt.Sprintf("line %d: %v", n, err))
+			continue
+		}
+		if !seen[r.ID] {
+			seen[r.ID] = true
+			list = append(list, r)
+		}
+	}
+	if err := in.Err(); errors.Is(err, bufio.ErrTooLong) {
+		bad = append(bad, "a line is too long to be an id")
+	} else if err != nil {
+		return nil, todo.Errorf(todo.CodeInternal, "read standard input: %v", err)
+	}
+	if len(bad) > 0 {
+		text := strings.Join(bad[:min(len(bad), 20)], "; ")
+		if len(bad) > 20 {
+			text += fmt.Sprintf("; and %d more", len(bad)-20)
+		}
+		return nil, todo.Errorf(todo.CodeData, "%s; nothing was changed", text).WithHint("give one id or receipt a line")
+	}
+	return list, nil
+}
+
+func ids(list []todo.Receipt) []string {
+	out := make([]string, len(list))
+	for i, r := range list {
+		out[i] = r.ID
+	}
+	return out
+}
+
+func resultShape(many bool) render.Shape {
+	return render.Shape{Many: many, Fields: render.FieldsOf(queue.Result{}),
+		Table: []string{"id", "queue", "condition", "owner", "attempt", "lease_expires_at", "next_retry_at", "error"},
+		TSV:   []string{"id", "condition", "attempt", "owner"}}
+}
+
+// results prints what a verb did to each named todo, and returns the error that the refusals add up to.
+func (a *App) results(verb string, list []queue.Result, many bool) error {
+	shape := resultShape(many)
+	if !many {
+		if len(list) == 1 && list[0].Error != nil {
+			return list[0].Error
+		}
+		for _, r := range list {
+			if r.Already {
+				a.Note("%s had been done before, with the same receipt", verb)
+			}
+			return a.Report(shape, r)
+		}
+	}
+	rows := make([]any, len(list))
+	for i, r := range list {
+		rows[i] = r
+	}
+	if err := a.Report(shape, rows...); err != nil {
+		return err
+	}
+	return a.refusals(verb, list)
+}
+
+// refusals tells each refusal, unless the answer already carries it, and sums them up.
+func (a *App) refusals(verb string, list []queue.Result) error {
+	count := map[todo.Code]int{}
+	refused := 0
+	for _, r := range list {
+		if r.Error == nil {
+			continue
+		}
+		refused++
+		count[r.Error.Code]++
+		if !a.json() && refused <= 20 {
+			render.Warning(a.Streams.Err, r.Error.Message, false)
+		}
+	}
+	if refused == 0 {
+		return nil
+	}
+	code := todo.CodePartial
+	if refused == len(list) {
+		code = todo.CodeConflict
+		if count[todo.CodeNotFound] == refused {
+			code = todo.CodeNotFound
+		}
+	}
+	e := todo.Errorf(code, "%s: %d of %d done, %d in conflict, %d not found", verb, len(list)-refused, len(list),
+		count[todo.CodeConflict], count[todo.CodeNotFound])
+	return e.With("done", len(list)-refused).With("conflict", count[todo.CodeConflict]).With("not_found", count[todo.CodeNotFound])
+}

@@ -1,0 +1,121 @@
+// Package cmd is the command line of todoctl: one file for each verb, flat, named as it is typed.
+// Nothing here reads the process environment or writes to a stream that it was not handed.
+package cmd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/todoctl/todoctl/pkg/render"
+	"github.com/todoctl/todoctl/pkg/todo"
+)
+
+// Streams are where a command reads and writes, and which of them are terminals.
+type Streams struct {
+	In                    io.Reader
+	Out, Err              io.Writer
+	InTTY, OutTTY, ErrTTY bool
+	Width                 int // columns of the terminal that Out is; 0 when unknown
+}
+
+// OSStreams returns the streams of this process.
+func OSStreams() Streams {
+	s := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		InTTY: term.IsTerminal(int(os.Stdin.Fd())), OutTTY: term.IsTerminal(int(os.Stdout.Fd())), ErrTTY: term.IsTerminal(int(os.Stderr.Fd()))}
+	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		s.Width = width
+	}
+	return s
+}
+
+// Main runs one command and returns its exit status. A first signal cancels what is under way; when
+// that has been cleaned up, the process dies of the signal itself, so that a shell stops its loop too.
+// A second signal ends it at once.
+func Main(args []string, s Streams, env []string, v VersionInfo) int {
+	start := time.Now()
+	ctx, caught := withSignals(context.Background())
+	app := &App{Streams: s, Env: env, Version: v, start: start}
+	defer app.Close()
+	root := newRoot(app)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	app.Close()
+	if err != nil && !app.running {
+		err = usageFault(err)
+	}
+	code := app.report(args, err)
+	if sig := caught(); sig != nil && code == codeInterrupted {
+		die(sig)
+	}
+	return code
+}
+
+// usageFault makes a usage error of what the flag and argument parser complains about.
+func usageFault(err error) error {
+	var e *todo.Error
+	if errors.As(err, &e) {
+		return err
+	}
+	first, rest, _ := strings.Cut(err.Error(), "\n")
+	u := todo.Errorf(todo.CodeUsage, "%s", first)
+	if near := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(rest), "Did you mean this?")); near != "" {
+		return u.WithHint("did you mean %s?", strings.Join(strings.Fields(near), " or "))
+	}
+	return u.WithHint("todoctl --help lists the commands, todoctl COMMAND --help its flags")
+}
+
+// report prints the error, if any, and returns the exit status.
+func (a *App) report(args []string, err error) int {
+	if err == nil {
+		return 0
+	}
+	code := exitCode(err)
+	json := a.jsonErrors(args)
+	if a.wantsEnv(args) && a.envDone != nil {
+		a.envDone(code)
+	}
+	switch {
+	case errors.Is(err, errSilent):
+	case code == codeEmpty && !json && (!a.Streams.ErrTTY || a.Flags.Quiet):
+	case code == codeInterrupted && !json:
+	default:
+		render.Error(a.Streams.Err, err, json, a.Streams.ErrTTY)
+	}
+	return code
+}
+
+// jsonErrors says whether errors are printed as JSON. The command line may have been refused before
+// it was read to its end, so it is looked at as it stands.
+func (a *App) jsonErrors(args []string) bool {
+	f := a.format(args)
+	return f == render.JSON || f == render.JSONL || a.Flags.JQ != ""
+}
+
+func (a *App) wantsEnv(args []string) bool { return a.format(args) == render.EnvForm }
+
+func (a *App) format(args []string) string {
+	for i, s := range args {
+		if s == "--" {
+			break
+		}
+		if v, ok := strings.CutPrefix(s, "--output="); ok {
+			return v
+		}
+		if (s == "-o" || s == "--output") && i+1 < len(args) {
+			return args[i+1]
+		}
+		if v, ok := strings.CutPrefix(s, "-o"); ok && v != "" {
+			return strings.TrimPrefix(v, "=")
+		}
+	}
+	if a.Config != nil {
+		return a.Config.Value("output").Text
+	}
+	return a.Getenv("TODOCTL_OUTPUT")
+}

@@ -1,0 +1,106 @@
+package cmd
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/todoctl/todoctl/pkg/todo"
+)
+
+// Groups of commands in the help.
+const (
+	groupWork     = "work"
+	groupOperate  = "operate"
+	groupInspect  = "inspect"
+	groupDatabase = "database"
+)
+
+const rootHelp = `todoctl drives a durable work queue kept in PostgreSQL: todos are enqueued once, claimed by one
+worker at a time under a lease, and completed, failed or given back. At-least-once, never lost.
+
+Answers go to stdout, all else to stderr; the exit status says how it ended (todoctl help exit-codes).`
+
+const rootExample = `  todoctl enqueue -q mail --key signup-42 '{"to":"ada@example.test"}'
+  todoctl claim -q mail --ttl 5m
+  todoctl dead-letters -q mail`
+
+// Root returns the command tree without a process around it, for the generator of the docs.
+func Root() *cobra.Command { return newRoot(&App{}) }
+
+// newRoot lists every command in the order of the help.
+func newRoot(app *App) *cobra.Command {
+	root := &cobra.Command{
+		Use: "todoctl", Short: "Inspect and drive a durable work queue in PostgreSQL", Long: rootHelp, Example: rootExample,
+		SilenceErrors: true, SilenceUsage: true, Args: cobra.NoArgs, Version: app.Version.line(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return usagef("no command").WithHint("todoctl --help lists the commands")
+		},
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			app.running = true
+			return app.load(c)
+		},
+	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetOut(app.Streams.Out)
+	root.SetErr(app.Streams.Err)
+	root.SetIn(app.Streams.In)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagFault(c, err) })
+	app.globalFlags(root)
+	root.AddGroup(
+		&cobra.Group{ID: groupWork, Title: "Work:"},
+		&cobra.Group{ID: groupOperate, Title: "Operate:"},
+		&cobra.Group{ID: groupInspect, Title: "Inspect:"},
+		&cobra.Group{ID: groupDatabase, Title: "Database and settings:"})
+	root.AddCommand(
+		newEnqueue(app), newClaim(app), newHeartbeat(app), newComplete(app), newFail(app), newRelease(app),
+		newReap(app), newRetry(app), newBury(app), newBump(app), newPause(app), newResume(app), newPrune(app),
+		newList(app), newShow(app), newQueues(app), newDeadLetters(app),
+		newMigrate(app), newLocal(app), newConfig(app), newCompletion(app), newVersion(app))
+	root.AddCommand(topics(app)...)
+	return root
+}
+
+// globalFlags adds the flags that every command has.
+func (a *App) globalFlags(root *cobra.Command) {
+	f := root.PersistentFlags()
+	f.String("database-url", "", "database, as a URL or in keyword form; a password here shows in ps")
+	f.String("database-url-file", "", "file whose one line is the database URL")
+	f.String("schema", "", "schema of the tables, where it is not the server's search_path")
+	f.String("config", "", "config file")
+	f.String("profile", "", "profile of the config file that names the database")
+	f.StringP("output", "o", "", "table, wide, json, jsonl, csv, tsv, id, receipt or env")
+	f.StringSliceVar(&a.Flags.Fields, "fields", nil, "fields to print, in this order")
+	f.StringVar(&a.Flags.JQ, "jq", "", "jq filter over the JSON answer; strings come out raw")
+	f.String("color", "auto", "auto, always or never")
+	f.BoolVar(&a.Flags.Quiet, "quiet", false, "no notes, warnings or progress, and no answer from verbs that only report what they changed")
+	f.BoolVar(&a.Flags.Yes, "yes", false, "do not ask")
+	f.String("timeout", "", "give up after this long, counted from the start")
+	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
+	for _, name := range []string{"schema", "profile", "fields", "jq", "timeout", "database-url"} {
+		_ = root.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
+	}
+}
+
+// flagFault explains a flag that could not be read.
+func flagFault(c *cobra.Command, err error) error {
+	text := err.Error()
+	if name, ok := strings.CutPrefix(text, "unknown flag: --"); ok {
+		var known []string
+		c.Flags().VisitAll(func(f *flag) { known = append(known, f.Name) })
+		e := usagef("unknown flag --%s", name)
+		if near := todo.Nearest(name, known); near != "" {
+			return e.WithHint("did you mean --%s? %s --help lists the flags", near, c.CommandPath())
+		}
+		return e.WithHint("%s --help lists the flags", c.CommandPath())
+	}
+	// An own flag value explains itself; what the parser puts around it only repeats the flag.
+	if i := strings.Index(text, `" flag: `); i >= 0 && strings.HasPrefix(text, "invalid argument ") {
+		value := strings.TrimPrefix(text[:strings.Index(text, " for ")], "invalid argument ")
+		names := text[strings.Index(text, ` for "`)+6 : i]
+		return usagef("%s: %s", names, strings.TrimPrefix(text[i+8:], "strconv.ParseBool: ")+" (given "+value+")")
+	}
+	return usagef("%s", text).WithHint("%s --help shows how it is used", c.CommandPath())
+}

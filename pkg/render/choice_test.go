@@ -75,6 +75,8 @@ func TestRefusedChoices(t *testing.T) {
 		{list(), render.Options{Fields: []string{"id", "titel"}}, []string{`unknown field "titel"`, "did you mean title?", "fields: id, receipt"}},
 		{list(), render.Options{Fields: []string{"id", ""}}, []string{"empty name"}},
 		{list(), render.Options{Fields: []string{" "}}, []string{"empty name"}},
+		{list(), render.Options{Fields: []string{}}, []string{"--fields is empty", "fields: id"}},
+		{list(), render.Options{Source: "--output"}, []string{"--output is set but empty", "jsonl"}},
 		{list(), render.Options{Fields: []string{"id", "queue", "id"}}, []string{"names id twice"}},
 		{list(), render.Options{Format: render.Table, Fields: []string{"payload"}}, []string{"payload is not shown in tables", "json"}},
 		{list(), render.Options{TTY: true, Fields: []string{"result"}}, []string{"result is not shown in tables"}},

@@ -66,6 +66,9 @@ func (p *plan) chooseFormat() error {
 	p.format = p.opts.Format
 	known := func(f Format) bool { return f.Name == p.format }
 	switch {
+	case p.format == "" && p.opts.Source != "":
+		return todo.Errorf(todo.CodeUsage, "%s is set but empty", p.opts.Source).
+			WithHint("forms: %s", strings.Join(formatNames(), ", "))
 	case p.format == "" && p.opts.JQ != "":
 		p.format = JSON
 	case p.format == "" && p.opts.TTY:
@@ -89,6 +92,10 @@ func (p *plan) chooseFormat() error {
 func (p *plan) saidElsewhere() bool { return p.opts.Source != "" && p.opts.Source != "--output" }
 
 func (p *plan) chooseFields() error {
+	if p.opts.Fields != nil && len(p.opts.Fields) == 0 {
+		return todo.Errorf(todo.CodeUsage, "--fields is empty").
+			WithHint("fields: %s", strings.Join(p.shape.Fields, ", "))
+	}
 	for i, f := range p.opts.Fields {
 		f = strings.TrimSpace(f)
 		switch {

@@ -71,7 +71,7 @@ func ParseConfig(o Options) (*pgx.ConnConfig, error) {
 	// A cancelled context cancels the statement on the server and keeps the connection; without this
 	// the statement would go on after the process has gone. The deadline is for a server that is mute.
 	cfg.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 2 * time.Second}
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 3 * time.Second}
 	}
 	return cfg, nil
 }

@@ -77,13 +77,28 @@ func connectError(ctx context.Context, cfg *pgx.ConnConfig, err error) error {
 	switch {
 	case tlsOnly(cfg) && tlsReason(err) != "":
 		e.Hint = "check sslmode, sslrootcert and the host name; nothing was sent in clear"
+	case wrongKind(err) != "":
+		e.Hint = "target_session_attrs asks for another kind of server than those that answer"
 	case strings.HasPrefix(cfg.Host, "/"):
 		e.Hint = "no server listens on that socket; name a host, or start a private server: todoctl local start"
-	case errors.Is(err, pgconn.ErrReadOnlyConnection), errors.Is(err, pgconn.ErrReadWriteConnection),
-		errors.Is(err, pgconn.ErrPrimaryConnection), errors.Is(err, pgconn.ErrStandbyConnection):
-		e.Hint = "target_session_attrs asks for another kind of server than those that answer"
 	}
 	return e.With("server", id)
+}
+
+// wrongKind returns what a server is that target_session_attrs does not want.
+func wrongKind(err error) string {
+	for _, k := range []struct {
+		err  error
+		text string
+	}{
+		{pgconn.ErrReadOnlyConnection, "it is read-only"}, {pgconn.ErrReadWriteConnection, "it is not read-only"},
+		{pgconn.ErrPrimaryConnection, "it is a primary"}, {pgconn.ErrStandbyConnection, "it is a standby"},
+	} {
+		if errors.Is(err, k.err) {
+			return k.text
+		}
+	}
+	return ""
 }
 
 // tlsOnly says whether cfg never connects in clear.
@@ -140,6 +155,8 @@ func reason(err error, limit time.Duration) string {
 	var ne net.Error
 	text := tlsReason(err)
 	switch {
+	case wrongKind(err) != "":
+		return wrongKind(err)
 	case errors.As(err, &dns):
 		return fmt.Sprintf("the name %s does not resolve (%s)", dns.Name, dns.Err)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
@@ -162,17 +179,19 @@ func reason(err error, limit time.Duration) string {
 func tlsReason(err error) string {
 	var cert *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
+	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	switch {
 	case errors.As(err, &cert):
 		return "TLS: " + strings.TrimPrefix(cert.Err.Error(), "x509: ")
 	case errors.As(err, &record):
 		return "TLS: the server does not speak TLS there"
-	case err != nil && strings.Contains(err.Error(), "server refused TLS connection"):
+	case strings.Contains(text, "server refused TLS connection"):
 		return "TLS: the server does not offer it"
-	case err != nil && strings.Contains(err.Error(), "tls error: "):
-		_, text, _ := strings.Cut(err.Error(), "tls error: ")
-		text, _, _ = strings.Cut(text, "\n")
-		return "TLS: " + strings.TrimPrefix(text, "x509: ")
+	}
+	for _, mark := range []string{"x509: ", "tls: ", "tls error: "} {
+		if _, after, ok := strings.Cut(text, mark); ok {
+			return "TLS: " + after
+		}
 	}
 	return ""
 }

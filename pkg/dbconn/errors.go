@@ -80,7 +80,7 @@ func neverSent(message string) bool {
 // The server tells neither. Any other error comes back as it is.
 func WithRole(err error, cfg *pgx.ConnConfig) error {
 	var e *todo.Error
-	if !errors.As(err, &e) || e.Code != todo.CodeDenied || cfg == nil || cfg.User == "" || e.Details["role"] != nil {
+	if !errors.As(err, &e) || e.Details["sqlstate"] != "42501" || cfg == nil || e.Details["role"] != nil {
 		return err
 	}
 	role := pgx.Identifier{cfg.User}.Sanitize()

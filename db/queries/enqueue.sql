@@ -6,4 +6,4 @@ VALUES (@id::text, @queue::text, @source::text, @kind::text, @title::text, @payl
         @key::text, @assignee::text, @max_attempts::int,
         coalesce(@at::timestamptz, clock_timestamp() + coalesce(@delay::interval, interval '0')))
     ON CONFLICT (queue, idempotency_key) WHERE idempotency_key IS NOT NULL AND available_at IS NOT NULL DO NOTHING
-RETURNING *, now() AS server_now
+RETURNING *, clock_timestamp() AS server_now

@@ -32,9 +32,8 @@ type App struct {
 	Flags   GlobalFlags
 
 	start   time.Time
-	running bool           // the command line was accepted
-	cancel  func()         // of the deadline
-	envDone func(code int) // prints what -o env needs where there is no todo
+	running bool   // the command line was accepted
+	cancel  func() // of the deadline
 	queue   *queue.Client
 }
 
@@ -117,6 +116,9 @@ func (a *App) Queue(ctx context.Context, verb string) (*queue.Client, error) {
 	cfg, err := dbconn.ParseConfig(o)
 	if err != nil {
 		return nil, err
+	}
+	if o.Source == "--database-url" && dbconn.HasPassword(o.URL) {
+		a.Warn("the password in --database-url shows in ps; use .pgpass, --database-url-file or TODOCTL_DATABASE_URL")
 	}
 	for _, w := range dbconn.Warnings(o) {
 		a.Warn("%s", w)

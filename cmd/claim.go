@@ -59,7 +59,6 @@ func runClaim(c *cobra.Command, app *App, o claimOptions, args []string) error {
 	if err := app.Check(shape); err != nil {
 		return err
 	}
-	app.envDone = func(code int) { _ = render.EnvNone(app.Streams.Out, code) }
 	owner, _, err := app.Owner()
 	if err != nil {
 		return err

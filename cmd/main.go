@@ -77,8 +77,9 @@ func (a *App) report(args []string, err error) int {
 	}
 	code := exitCode(err)
 	json := a.jsonErrors(args)
-	if a.wantsEnv(args) && a.envDone != nil {
-		a.envDone(code)
+	if a.format(args) == render.EnvForm {
+		// Whatever went wrong, eval must fail with it and must not leave an old todo behind.
+		_ = render.EnvNone(a.Streams.Out, code)
 	}
 	switch {
 	case errors.Is(err, errSilent):
@@ -96,8 +97,6 @@ func (a *App) jsonErrors(args []string) bool {
 	f := a.format(args)
 	return f == render.JSON || f == render.JSONL || a.Flags.JQ != ""
 }
-
-func (a *App) wantsEnv(args []string) bool { return a.format(args) == render.EnvForm }
 
 func (a *App) format(args []string) string {
 	for i, s := range args {

@@ -38,6 +38,9 @@ func newRoot(app *App) *cobra.Command {
 		},
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			app.running = true
+			if c.Name() == cobra.ShellCompRequestCmd || c.Name() == cobra.ShellCompNoDescRequestCmd {
+				return nil // a completion reads the settings of the command that it completes, in silence
+			}
 			return app.load(c)
 		},
 	}

@@ -91,7 +91,7 @@ func (a *App) settings() []setting {
 				s.Value = orNull(a.me())
 			}
 		case "schema":
-			if db.Schema != value.Text {
+			if err == nil && db.Schema != value.Text {
 				s.Value, s.Source = orNull(db.Schema), db.Source
 			}
 		case "profile":

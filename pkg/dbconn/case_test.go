@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/todoctl/todoctl/pkg/dbconn"
-	"github.com/todoctl/todoctl/pkg/pgproxy"
+	"github.com/todoctl/todoctl/pkg/pgnet"
 	"github.com/todoctl/todoctl/pkg/pgtest"
 	"github.com/todoctl/todoctl/pkg/todo"
 )
@@ -44,7 +44,7 @@ func TestC077ExecModesOfTheURL(t *testing.T) {
 func TestC080ConnectionDiesDuringCommit(t *testing.T) {
 	url := pgtest.Database(t)
 	direct := pgtest.Connect(t, url)
-	p := pgproxy.New(t, url)
+	p := pgnet.NewProxy(t, url)
 	for _, c := range []struct {
 		name string
 		cut  func(string)
@@ -208,27 +208,11 @@ func TestC091SchemaOtherThanPublic(t *testing.T) {
 // Case C093: a host that does not answer costs the connect timeout, 10 s where none is said, and an
 // interrupt ends the attempt at once.
 func TestC093HostThatDoesNotAnswer(t *testing.T) {
-	var lc net.ListenConfig
-	mute, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer mute.Close()
-	accepted := make(chan net.Conn, 10)
-	go func() {
-		for {
-			c, err := mute.Accept()
-			if err != nil {
-				close(accepted)
-				return
-			}
-			accepted <- c
-		}
-	}()
-	url := "postgres://todoctl@" + mute.Addr().String() + "/todoctl"
+	mute, accepted := pgnet.MuteListener(t)
+	url := "postgres://todoctl@" + mute + "/todoctl"
 	for _, sslmode := range []string{"disable", "prefer", "require"} {
-		_, err = dbconn.Connect(t.Context(), dbconn.Options{URL: url + "?connect_timeout=1&sslmode=" + sslmode})
-		refused(t, err, todo.CodeUnavailable, mute.Addr().String(), "no answer within 1s")
+		_, err := dbconn.Connect(t.Context(), dbconn.Options{URL: url + "?connect_timeout=1&sslmode=" + sslmode})
+		refused(t, err, todo.CodeUnavailable, mute, "no answer within 1s")
 	}
 	for timeout, want := range map[string]time.Duration{"": 10 * time.Second, "?connect_timeout=0": 10 * time.Second, "?connect_timeout=3": 3 * time.Second} {
 		cfg, err := dbconn.ParseConfig(dbconn.Options{URL: url + timeout})
@@ -242,19 +226,15 @@ func TestC093HostThatDoesNotAnswer(t *testing.T) {
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
 	go func() { <-accepted; interrupt() }()
-	_, err = dbconn.Connect(ctx, dbconn.Options{URL: url + "?connect_timeout=600"})
+	_, err := dbconn.Connect(ctx, dbconn.Options{URL: url + "?connect_timeout=600"})
 	refused(t, err, todo.CodeInterrupted)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("the cause is lost: %v", err)
 	}
 
-	gone, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = gone.Close()
-	_, err = dbconn.Connect(t.Context(), dbconn.Options{URL: "postgres://todoctl@" + gone.Addr().String() + "/todoctl"})
-	refused(t, err, todo.CodeUnavailable, gone.Addr().String(), "refused")
+	gone := pgnet.DeadPort(t)
+	_, err = dbconn.Connect(t.Context(), dbconn.Options{URL: "postgres://todoctl@" + gone + "/todoctl"})
+	refused(t, err, todo.CodeUnavailable, gone, "refused")
 
 	cfg, err := dbconn.ParseConfig(dbconn.Options{URL: "postgres://todoctl@nohost.invalid/todoctl"})
 	if err != nil {
@@ -267,24 +247,24 @@ func TestC093HostThatDoesNotAnswer(t *testing.T) {
 	refused(t, err, todo.CodeUnavailable, "nohost.invalid:5432", "does not resolve")
 
 	// Of several hosts each is named with its own reason.
-	_, err = dbconn.Connect(t.Context(), dbconn.Options{URL: "postgres://todoctl@" + gone.Addr().String() + "," + mute.Addr().String() + "/todoctl?connect_timeout=1"})
-	refused(t, err, todo.CodeUnavailable, gone.Addr().String()+", "+mute.Addr().String(), "refused", "no answer within 1s")
+	_, err = dbconn.Connect(t.Context(), dbconn.Options{URL: "postgres://todoctl@" + gone + "," + mute + "/todoctl?connect_timeout=1"})
+	refused(t, err, todo.CodeUnavailable, gone+", "+mute, "refused", "no answer within 1s")
 }
 
 // Case C094: verify-full refuses a wrong authority, a wrong name, a missing file and a server without
 // TLS, says which it is, and never goes on in clear.
 func TestC094VerifyFull(t *testing.T) {
-	s := newTCPServer(t)
-	run(t, s.admin(t), "CREATE ROLE todoctl LOGIN PASSWORD 'pw'")
-	good, bad := newAuthority(t, "good"), newAuthority(t, "bad")
-	ca, wrong := file(t, "ca.pem", good.pem, 0o644), file(t, "wrong.pem", bad.pem, 0o644)
-	base := "postgres://todoctl:pw@127.0.0.1:" + s.port + "/postgres"
+	s := pgnet.NewServer(t)
+	run(t, pgtest.Connect(t, s.SocketURL("postgres")), "CREATE ROLE todoctl LOGIN PASSWORD 'pw'")
+	good, bad := pgnet.NewAuthority(t, "good"), pgnet.NewAuthority(t, "bad")
+	ca, wrong := file(t, "ca.pem", good.PEM, 0o644), file(t, "wrong.pem", bad.PEM, 0o644)
+	base := "postgres://todoctl:pw@127.0.0.1:" + s.Port + "/postgres"
 
 	_, err := dbconn.Connect(t.Context(), dbconn.Options{URL: with(t, base, "sslmode", "verify-full", "sslrootcert", ca)})
 	refused(t, err, todo.CodeUnavailable, "TLS", "does not offer", "nothing was sent in clear")
 
-	cert, key := good.server(t, "db.example", "127.0.0.1")
-	s.useTLS(t, cert, key)
+	cert, key := good.Server(t, "db.example", "127.0.0.1")
+	s.UseTLS(t, cert, key)
 	conn := connect(t, dbconn.Options{URL: with(t, base, "sslmode", "verify-full", "sslrootcert", ca)})
 	if got := text(t, conn, "SELECT ssl::text FROM pg_stat_ssl WHERE pid = pg_backend_pid()"); got != "true" {
 		t.Error("the connection is in clear")
@@ -298,8 +278,8 @@ func TestC094VerifyFull(t *testing.T) {
 	_, err = dbconn.Connect(t.Context(), dbconn.Options{URL: with(t, base, "sslmode", "verify-full", "sslrootcert", file(t, "junk.pem", []byte("junk"), 0o644))})
 	refused(t, err, todo.CodeUnavailable, "TLS")
 
-	cert, key = good.server(t, "db.example")
-	s.useTLS(t, cert, key)
+	cert, key = good.Server(t, "db.example")
+	s.UseTLS(t, cert, key)
 	_, err = dbconn.Connect(t.Context(), dbconn.Options{URL: with(t, base, "sslmode", "verify-full", "sslrootcert", ca)})
 	refused(t, err, todo.CodeUnavailable, "TLS", "127.0.0.1")
 	if err != nil && strings.Contains(err.Error(), "pw") {

@@ -1,32 +1,17 @@
 package dbconn_test
 
 import (
-	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
-	"io"
-	"math/big"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/todoctl/todoctl/pkg/dbconn"
-	"github.com/todoctl/todoctl/pkg/localpg"
 	"github.com/todoctl/todoctl/pkg/pgtest"
 	"github.com/todoctl/todoctl/pkg/todo"
 )
@@ -129,140 +114,6 @@ func ownRole(t *testing.T, database string, settings ...string) string {
 		}
 	})
 	return role
-}
-
-// tcpServer is a server that listens on a loopback port, asks for scram passwords there, and speaks
-// TLS where certificates are given.
-type tcpServer struct {
-	*localpg.Server
-	port string
-}
-
-func newTCPServer(t *testing.T) tcpServer {
-	t.Helper()
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	_ = l.Close()
-	return tcpServer{pgtest.NewServer(t, func(o *localpg.Options) {
-		o.Settings = map[string]string{"listen_addresses": "127.0.0.1", "port": port}
-	}), port}
-}
-
-// admin connects by the socket, where nothing is asked.
-func (s tcpServer) admin(t *testing.T) *pgx.Conn {
-	t.Helper()
-	return pgtest.Connect(t, with(t, s.URL("postgres"), "port", s.port))
-}
-
-// useTLS gives the server a certificate and waits until it has taken it.
-func (s tcpServer) useTLS(t *testing.T, cert, key []byte) {
-	t.Helper()
-	info, err := os.Stat(s.DataDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, content := range map[string][]byte{"server.crt": cert, "server.key": key} {
-		file := filepath.Join(s.DataDir(), name)
-		if err := os.WriteFile(file, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if os.Geteuid() == 0 { // the server runs as another user then
-			owner := info.Sys().(*syscall.Stat_t)
-			if err := os.Chown(file, int(owner.Uid), int(owner.Gid)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	c := s.admin(t)
-	run(t, c, "ALTER SYSTEM SET ssl = on")
-	run(t, c, "SELECT pg_reload_conf()")
-	block, _ := pem.Decode(cert)
-	for !bytes.Equal(s.presented(t), block.Bytes) {
-		time.Sleep(10 * time.Millisecond)
-	}
-}
-
-// presented returns the certificate that the server shows now, nil while it has no TLS.
-func (s tcpServer) presented(t *testing.T) []byte {
-	t.Helper()
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", "127.0.0.1:"+s.port)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	answer := make([]byte, 1)
-	if _, err := conn.Write([]byte{0, 0, 0, 8, 4, 210, 22, 47}); err != nil { // SSLRequest
-		t.Fatal(err)
-	}
-	if _, err := io.ReadFull(conn, answer); err != nil || answer[0] != 'S' {
-		return nil
-	}
-	client := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) // it is only looked at
-	if err := client.HandshakeContext(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return client.ConnectionState().PeerCertificates[0].Raw
-}
-
-// authority makes certificates.
-type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-	pem  []byte
-}
-
-func newAuthority(t *testing.T, name string) authority {
-	t.Helper()
-	tmpl := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return authority{cert, key, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
-}
-
-// server makes a certificate for host names, with its key.
-func (a authority) server(t *testing.T, hosts ...string) (cert, key []byte) {
-	t.Helper()
-	tmpl := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "postgres"}, DNSNames: hosts,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	for _, h := range hosts {
-		if ip := net.ParseIP(h); ip != nil {
-			tmpl.IPAddresses = append(tmpl.IPAddresses, ip)
-		}
-	}
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.CreateCertificate(rand.Reader, tmpl, a.cert, &k.PublicKey, a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kder, err := x509.MarshalECPrivateKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: kder})
 }
 
 // file writes content into a new file and returns its path.

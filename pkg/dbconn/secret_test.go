@@ -3,23 +3,24 @@ package dbconn_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"os"
-
 	"github.com/todoctl/todoctl/pkg/dbconn"
 	"github.com/todoctl/todoctl/pkg/localpg"
+	"github.com/todoctl/todoctl/pkg/pgnet"
+	"github.com/todoctl/todoctl/pkg/pgtest"
 	"github.com/todoctl/todoctl/pkg/todo"
 )
 
 // Case C084: a password with special characters connects exactly where it connects in psql, or is
 // refused in one way for every command, with the way to write it and without a piece of it.
 func TestC084PasswordWithSpecialCharacters(t *testing.T) {
-	s := newTCPServer(t)
-	admin := s.admin(t)
+	s := pgnet.NewServer(t)
+	admin := pgtest.Connect(t, s.SocketURL("postgres"))
 	run(t, admin, "CREATE ROLE todoctl LOGIN")
 	bin, err := localpg.Find(t.Context(), localpg.Options{Getenv: os.Getenv})
 	if err != nil {
@@ -41,11 +42,11 @@ func TestC084PasswordWithSpecialCharacters(t *testing.T) {
 		{"postgresql://todoctl:s3:r:tX@127.0.0.1:5432/postgres", "s3:r:tX"},
 	} {
 		t.Run(c.dsn, func(t *testing.T) {
-			dsn := strings.Replace(strings.Replace(c.dsn, "127.0.0.1:5432", "127.0.0.1:"+s.port, 1), "port=5432", "port="+s.port, 1)
+			dsn := strings.Replace(strings.Replace(c.dsn, "127.0.0.1:5432", "127.0.0.1:"+s.Port, 1), "port=5432", "port="+s.Port, 1)
 			psql := exec.CommandContext(t.Context(), filepath.Join(bin.Dir, "psql"), "-X", "-w", "-Atc", "SELECT session_user || '@' || current_database()", "-d", dsn)
 			if c.password == "" {
 				_, err := dbconn.Connect(t.Context(), dbconn.Options{URL: dsn, Source: "TODOCTL_DATABASE_URL"})
-				refused(t, err, todo.CodeUsage, "TODOCTL_DATABASE_URL", "percent-encode", "127.0.0.1:"+s.port)
+				refused(t, err, todo.CodeUsage, "TODOCTL_DATABASE_URL", "percent-encode", "127.0.0.1:"+s.Port)
 				for _, piece := range []string{"s3", "rtX", "tX", "crt"} {
 					if strings.Contains(err.Error(), piece) {
 						t.Errorf("the message holds a piece of the password: %s", err)
@@ -182,12 +183,12 @@ func TestC087PasswordOnTheCommandLine(t *testing.T) {
 // Case C089: PGSERVICE, PGHOST and the passfile lead every command to one database, since all of
 // them take the config that is made here; a passfile that others can read is ignored, and said so.
 func TestC089ServiceFileAndPassfile(t *testing.T) {
-	s := newTCPServer(t)
-	admin := s.admin(t)
+	s := pgnet.NewServer(t)
+	admin := pgtest.Connect(t, s.SocketURL("postgres"))
 	run(t, admin, "CREATE ROLE todoctl LOGIN PASSWORD 'open sesame'")
 	t.Setenv("HOME", t.TempDir())
 	passfile := file(t, "pp", []byte("127.0.0.1:*:postgres:todoctl:open sesame\n"), 0o600)
-	t.Setenv("PGSERVICEFILE", file(t, "svc", []byte("[t]\nhost=127.0.0.1\nport="+s.port+"\ndbname=postgres\nuser=todoctl\n"), 0o644))
+	t.Setenv("PGSERVICEFILE", file(t, "svc", []byte("[t]\nhost=127.0.0.1\nport="+s.Port+"\ndbname=postgres\nuser=todoctl\n"), 0o644))
 
 	t.Setenv("PGSERVICE", "t")
 	t.Setenv("PGPASSFILE", passfile)
@@ -199,12 +200,12 @@ func TestC089ServiceFileAndPassfile(t *testing.T) {
 	connect(t, dbconn.Options{URL: "service=t"})
 	connect(t, dbconn.Options{URL: "postgres://?service=t"})
 	t.Setenv("PGHOST", "127.0.0.1")
-	t.Setenv("PGPORT", s.port)
+	t.Setenv("PGPORT", s.Port)
 	t.Setenv("PGDATABASE", "postgres")
 	t.Setenv("PGUSER", "todoctl")
 	connect(t, dbconn.Options{})
 	t.Setenv("PGPASSFILE", "")
-	url := "postgres://todoctl@127.0.0.1:" + s.port + "/postgres?passfile=" + passfile
+	url := "postgres://todoctl@127.0.0.1:" + s.Port + "/postgres?passfile=" + passfile
 	connect(t, dbconn.Options{URL: url})
 
 	if err := os.Chmod(passfile, 0o644); err != nil {
@@ -213,7 +214,7 @@ func TestC089ServiceFileAndPassfile(t *testing.T) {
 	t.Setenv("PGPASSFILE", passfile)
 	for _, o := range []dbconn.Options{{}, {URL: url}, {URL: "host=127.0.0.1 passfile=" + passfile}, {URL: "postgres://?service=t"}} {
 		_, err := dbconn.Connect(t.Context(), o)
-		refused(t, err, todo.CodeDenied, "todoctl", "127.0.0.1:"+s.port)
+		refused(t, err, todo.CodeDenied, "todoctl", "127.0.0.1:"+s.Port)
 		if w := strings.Join(dbconn.Warnings(o), "\n"); !strings.Contains(w, passfile) || !strings.Contains(w, "chmod 600") {
 			t.Errorf("warnings: %q", w)
 		}

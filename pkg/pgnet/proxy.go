@@ -1,7 +1,7 @@
-// Package pgproxy stands between a client and PostgreSQL in tests and breaks the connection at a
-// chosen moment: before a statement reaches the server, or after the server has carried it out and
-// before its answer reaches the client.
-package pgproxy
+// Package pgnet is the network between a client and PostgreSQL in tests: a proxy that breaks a
+// connection at a chosen moment, a server that asks for passwords on a loopback port, and the
+// certificates with which it speaks TLS.
+package pgnet
 
 import (
 	"bytes"
@@ -17,7 +17,9 @@ import (
 	"testing"
 )
 
-// Proxy forwards connections on a socket of its own to the server of a URL.
+// Proxy forwards connections on a socket of its own to the server of a URL, and breaks one when it is
+// told to: before a statement reaches the server, or after the server has carried it out and before
+// its answer reaches the client.
 type Proxy struct {
 	dir      string
 	upstream string // socket file of the server
@@ -29,17 +31,17 @@ type Proxy struct {
 	cuts   int
 }
 
-// New starts a proxy to the server of a URL that names a socket directory, as pgtest's do. It ends
+// NewProxy starts a proxy to the server of a URL that names a socket directory, as pgtest's do. It ends
 // with the test.
-func New(t testing.TB, server string) *Proxy {
+func NewProxy(t testing.TB, server string) *Proxy {
 	t.Helper()
 	u, err := url.Parse(server)
 	if err != nil {
-		t.Fatalf("pgproxy: %v", err)
+		t.Fatalf("pgnet: %v", err)
 	}
 	q := u.Query()
 	// A short directory of its own: the path of a socket is limited to about a hundred bytes.
-	dir, err := os.MkdirTemp("", "pgproxy")
+	dir, err := os.MkdirTemp("", "pgnet")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,6 +57,8 @@ CREATE TABLE public.todos (
     result jsonb,
     error text,
     fingerprint text COLLATE pg_catalog."C",
+    progress smallint,
+    progress_seq integer,
     next_retry_at timestamp with time zone,
     run_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     available_at timestamp with time zone GENERATED ALWAYS AS (
@@ -79,11 +81,18 @@ END) STORED,
     CONSTRAINT todos_lease_seq CHECK ((lease_seq >= 0)),
     CONSTRAINT todos_max_attempts CHECK ((max_attempts >= 1)),
     CONSTRAINT todos_owner_size CHECK (((octet_length(owner) >= 1) AND (octet_length(owner) <= 255))),
+    CONSTRAINT todos_progress CHECK (((progress >= 0) AND (progress <= 100))),
     CONSTRAINT todos_queue_size CHECK (((octet_length(queue) >= 1) AND (octet_length(queue) <= 128))),
     CONSTRAINT todos_retry CHECK (((state = 'failed'::text) OR (next_retry_at IS NULL))),
     CONSTRAINT todos_state CHECK ((state = ANY (ARRAY['pending'::text, 'claimed'::text, 'done'::text, 'failed'::text])))
 )
 WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='1000', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.02', autovacuum_analyze_threshold='1000', autovacuum_vacuum_cost_delay='0');
+
+CREATE UNLOGGED TABLE public.waiters (
+    name text NOT NULL COLLATE pg_catalog."C",
+    who text NOT NULL COLLATE pg_catalog."C",
+    until timestamp with time zone NOT NULL
+);
 
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (id);
@@ -99,6 +108,9 @@ ALTER TABLE ONLY public.todoctl_migrations
 
 ALTER TABLE ONLY public.todos
     ADD CONSTRAINT todos_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.waiters
+    ADD CONSTRAINT waiters_pkey PRIMARY KEY (name, who);
 
 CREATE UNIQUE INDEX idx_events_external ON public.events USING btree (source, external_id);
 

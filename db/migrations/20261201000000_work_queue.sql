@@ -32,6 +32,8 @@ CREATE TABLE todos (
   result           jsonb,
   error            text,
   fingerprint      text COLLATE "C",
+  progress         smallint,
+  progress_seq     integer,
   next_retry_at    timestamptz,
   run_at           timestamptz NOT NULL DEFAULT clock_timestamp(),
   available_at     timestamptz GENERATED ALWAYS AS (
@@ -53,7 +55,8 @@ CREATE TABLE todos (
   CONSTRAINT todos_done          CHECK (state <> 'done' OR completed_at IS NOT NULL),
   CONSTRAINT todos_max_attempts  CHECK (max_attempts >= 1),
   CONSTRAINT todos_attempt       CHECK (attempt BETWEEN 0 AND max_attempts),
-  CONSTRAINT todos_lease_seq     CHECK (lease_seq >= 0)
+  CONSTRAINT todos_lease_seq     CHECK (lease_seq >= 0),
+  CONSTRAINT todos_progress      CHECK (progress BETWEEN 0 AND 100)
 ) WITH (
   -- Every transition leaves a dead row version and a dead index entry at the head of the pool
   -- index, where each claim starts. Vacuum must come long before the default fifth of the table.
@@ -108,8 +111,19 @@ CREATE TABLE queues (
   reason       text
 );
 
+-- Who waits for what: a queue by its name, or a todo by its id. A transition notifies only where
+-- somebody does, since NOTIFY takes a lock that serialises commits. It may be lost in a crash: waiters
+-- write it again within seconds, and poll meanwhile.
+CREATE UNLOGGED TABLE waiters (
+  name  text COLLATE "C" NOT NULL,
+  who   text COLLATE "C" NOT NULL,
+  until timestamptz NOT NULL,
+  PRIMARY KEY (name, who)
+);
+
 -- migrate:down
 
+DROP TABLE waiters;
 DROP TABLE queues;
 DROP TABLE todo_attempts;
 DROP TABLE todos;

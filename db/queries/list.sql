@@ -3,7 +3,7 @@
 -- can count what was read and go on from there.
 -- Guard: none; changes no row. Index: todos_pkey, idx_todos_dead, idx_todos_fingerprint or idx_todos_dedupe, in id order.
 SELECT t.id, t.queue, t.source, t.kind, t.title, t.event_id, t.idempotency_key, t.assignee, t.state, t.owner,
-       t.lease_expires_at, t.lease_seq, t.attempt, t.max_attempts, t.error, t.fingerprint, t.next_retry_at, t.run_at,
+       t.lease_expires_at, t.lease_seq, t.attempt, t.max_attempts, t.progress, t.progress_seq, t.error, t.fingerprint, t.next_retry_at, t.run_at,
        t.available_at, t.created_at, t.updated_at, t.claimed_at, t.completed_at,
        CASE WHEN @bodies::bool THEN t.payload END AS payload, CASE WHEN @bodies::bool THEN t.result END AS result,
        now() AS server_now,

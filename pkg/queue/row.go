@@ -18,6 +18,8 @@ type extra struct {
 	endedOwner *string   // classify: who held it
 	paused     *bool     // classify: the todo's queue is paused
 	liveID     *string   // classify: the live todo that holds a terminal one's key
+	progress   *int      // what the worker of lease progressSeq said
+	progSeq    *int
 }
 
 // scan reads a row by the names of its columns. A column that this release does not know is passed
@@ -47,6 +49,9 @@ func scan(row pgx.CollectableRow) (todo.Todo, extra, error) {
 	if t.LeaseSeq > 0 {
 		receipt := todo.Receipt{ID: t.ID, Seq: t.LeaseSeq}.String()
 		t.Receipt = &receipt
+	}
+	if x.progSeq != nil && *x.progSeq == t.LeaseSeq && t.State == todo.Claimed {
+		t.Progress = x.progress
 	}
 	t.Condition = condition(&t, x.now)
 	return t, x, nil
@@ -114,6 +119,10 @@ func extraTarget(column string, x *extra) any {
 		return &x.now
 	case "matched":
 		return &x.matched
+	case "progress":
+		return &x.progress
+	case "progress_seq":
+		return &x.progSeq
 	case "ended_as":
 		return &x.endedAs
 	case "ended_owner":

@@ -51,6 +51,7 @@ type Todo struct {
 	LeaseSeq       int              `json:"lease_seq"`
 	Attempt        int              `json:"attempt"`
 	MaxAttempts    int              `json:"max_attempts"`
+	Progress       *int             `json:"progress"` // percent, as the worker of this lease last said
 	RunAt          Time             `json:"run_at"`
 	NextRetryAt    Time             `json:"next_retry_at"`
 	AvailableAt    Time             `json:"available_at"`

@@ -1,0 +1,10 @@
+-- Acknowledges todos with a result of its own for each: what a worker does with a batch of children.
+-- Guard: the lease that the receipt names. Rows are locked in id order before any is changed. Index: todos_pkey.
+WITH l AS MATERIALIZED (
+  SELECT t.id, u.result
+    FROM unnest(@ids::text[], @seqs::int[], @results::text[]) u(id, seq, result) JOIN todos t ON t.id = u.id
+   WHERE t.state = 'claimed' AND t.lease_seq = u.seq
+   ORDER BY t.id FOR UPDATE OF t)
+UPDATE todos t SET state = 'done', lease_expires_at = NULL, completed_at = now(), updated_at = now(),
+       result = l.result::jsonb
+  FROM l WHERE t.id = l.id RETURNING t.*, now() AS server_now

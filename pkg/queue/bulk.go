@@ -123,7 +123,7 @@ func (s *stage) enqueue(x *tx, o BulkOptions) (BulkResult, map[int]string, error
 		}
 	}
 	r = BulkResult{Created: made, Duplicates: staged - made, Invalid: len(s.dropped)}
-	return r, live, x.do(step{name: "enqueue_stage_queues"})
+	return r, live, errors.Join(x.do(step{name: "enqueue_stage_queues"}), x.do(step{name: "enqueue_stage_notify"}))
 }
 
 // dropBadEvents finds lines that refer to an event that is not there.

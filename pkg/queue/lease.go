@@ -58,11 +58,14 @@ func (c *Client) lease(ctx context.Context, verb string, p LeaseParams, done end
 		var some map[string]todo.Todo
 		err := c.run(ctx, repeatable(part), func() []step {
 			some = map[string]todo.Todo{}
-			return []step{{name: verb, args: args, row: func(row pgx.CollectableRow) error {
-				t, _, err := scan(row)
-				some[t.ID] = t
-				return err
-			}}}
+			steps := []step{{name: verb, args: args, row: keep(some)}}
+			switch verb {
+			case "complete", "fail":
+				steps = append(steps, notify(ids, nil)) // who waits for the end of these todos
+			case "release":
+				steps = append(steps, notify(nil, ids)) // who waits for something to claim
+			}
+			return steps
 		})
 		if err != nil {
 			return nil, err

@@ -69,7 +69,10 @@ func (c *Client) applied(ctx context.Context, ids []string, apply func(*tx, []st
 	var changed map[string]todo.Todo
 	err := c.transaction(ctx, func(x *tx) error {
 		changed = map[string]todo.Todo{}
-		return apply(x, ids, changed)
+		if err := apply(x, ids, changed); err != nil {
+			return err
+		}
+		return x.do(notify(ids, ids))
 	})
 	return changed, err
 }

@@ -56,7 +56,7 @@ func (c *Client) Resume(ctx context.Context, queues []string) ([]Paused, error) 
 				}
 			}
 			return err
-		}}}
+		}}, notify(queues, nil)}
 	})
 	return list, err
 }

@@ -140,7 +140,7 @@ func (c *Client) reapBatch(ctx context.Context, ids []string) (ReapResult, error
 				err := row.Scan(&was, &is)
 				r.count(was, is == todo.Failed)
 				return err
-			}}}
+			}}, notify(ids, ids)}
 	})
 	return r, err
 }

@@ -1,0 +1,121 @@
+package queue
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/todoctl/todoctl/pkg/dbconn"
+	"github.com/todoctl/todoctl/pkg/todo"
+)
+
+// Channel is the one that waiters listen on; the payload is what they wait for.
+const Channel = "todoctl"
+
+const (
+	bellLength = time.Minute      // how long a waiter counts as one without saying so again
+	bellRenew  = 20 * time.Second // how often it says so
+	bellTest   = time.Second      // how long a ring of its own may take
+)
+
+// Bell wakes one who waits for work from queues, or for the end of todos, by LISTEN on a connection
+// of its own. It is a convenience: a ring may be lost, so the waiter polls beside it, only less often.
+type Bell struct {
+	who   string
+	names []string
+	conn  *pgx.Conn
+	stop  context.CancelFunc
+	rings chan struct{}
+	done  chan struct{} // closed when the connection is gone
+	said  time.Time     // when the waiter last said that it waits
+}
+
+// Listen makes a bell for these names and rings it once, from the other connection, to find out
+// whether it works: behind a transaction pooler it stays silent, on a standby it cannot be made.
+func (c *Client) Listen(ctx context.Context, names []string) (*Bell, error) {
+	conn, err := c.opt.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Exec(ctx, "LISTEN "+Channel); err != nil {
+		dbconn.Close(conn)
+		return nil, dbconn.ReadError(ctx, err)
+	}
+	live, stop := context.WithCancel(context.WithoutCancel(ctx))
+	b := &Bell{who: uuid.NewString(), names: names, conn: conn, stop: stop, rings: make(chan struct{}, 1), done: make(chan struct{})}
+	go b.listen(live)
+	if err := b.Renew(ctx, c); err != nil {
+		b.Close(ctx, c)
+		return nil, err
+	}
+	if err := c.run(ctx, repeats, func() []step { return []step{notify([]string{b.who}, nil)} }); err != nil {
+		b.Close(ctx, c)
+		return nil, err
+	}
+	select {
+	case <-b.rings:
+		return b, nil
+	case <-b.done:
+	case <-ctx.Done():
+	case <-time.After(bellTest):
+	}
+	b.Close(ctx, c)
+	return nil, todo.Errorf(todo.CodeUnavailable, "notifications do not arrive, as behind a transaction pooler")
+}
+
+func (b *Bell) listen(ctx context.Context) {
+	defer close(b.done)
+	for {
+		n, err := b.conn.WaitForNotification(ctx)
+		if err != nil {
+			return
+		}
+		if n.Payload != b.who && !slices.Contains(b.names, n.Payload) {
+			continue
+		}
+		select {
+		case b.rings <- struct{}{}:
+		default: // it rings already
+		}
+	}
+}
+
+// Rings yields a value when there may be something.
+func (b *Bell) Rings() <-chan struct{} { return b.rings }
+
+// Lost says that the bell rings no more.
+func (b *Bell) Lost() bool {
+	select {
+	case <-b.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Renew says again that somebody waits, when it is time to.
+func (b *Bell) Renew(ctx context.Context, c *Client) error {
+	if time.Since(b.said) < bellRenew {
+		return nil
+	}
+	err := c.run(ctx, repeats, func() []step {
+		return []step{{name: "wait", args: pgx.StrictNamedArgs{"names": append([]string{b.who}, b.names...), "who": b.who, "length": bellLength}}}
+	})
+	if err == nil {
+		b.said = time.Now()
+	}
+	return err
+}
+
+// Close ends the waiting. That somebody waited is forgotten by itself where this cannot be said.
+func (b *Bell) Close(ctx context.Context, c *Client) {
+	b.stop()
+	dbconn.Close(b.conn)
+	<-b.done
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = c.run(ctx, repeats, func() []step { return []step{{name: "wait_over", args: pgx.StrictNamedArgs{"who": b.who}}} })
+}

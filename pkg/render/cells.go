@@ -18,18 +18,22 @@ type style struct {
 }
 
 // column is one column of a table or line of a sheet; the label is what stands before its value there.
-type column struct{ field, header, label string }
+type column struct {
+	field, header, label string
+	optional             bool // left out of a table that does not fit otherwise
+}
 
-// parseColumns reads "name" and "name:HEADER".
+// parseColumns reads "name" and "name:HEADER", both with a ? at the end or without.
 func parseColumns(specs []string) []column {
 	var all []column
 	for _, s := range specs {
+		s, optional := strings.CutSuffix(s, "?")
 		name, header, given := strings.Cut(s, ":")
 		label := strings.ToLower(header)
 		if !given {
 			header, label = strings.ToUpper(strings.ReplaceAll(strings.TrimSuffix(name, "_at"), "_", " ")), name
 		}
-		all = append(all, column{name, header, label})
+		all = append(all, column{name, header, label, optional})
 	}
 	return all
 }
@@ -38,7 +42,7 @@ func parseColumns(specs []string) []column {
 func names(specs []string) []string {
 	var all []string
 	for _, s := range specs {
-		name, _, _ := strings.Cut(s, ":")
+		name, _, _ := strings.Cut(strings.TrimSuffix(s, "?"), ":")
 		all = append(all, name)
 	}
 	return all

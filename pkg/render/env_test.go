@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/todoctl/todoctl/pkg/render"
-	"github.com/todoctl/todoctl/pkg/todo"
 )
 
 // shells that eval what -o env prints; both must be there, as they are wherever this is built.
@@ -107,7 +106,7 @@ func TestEnvOfAnyText(t *testing.T) {
 }
 
 func TestEnvOfNulls(t *testing.T) {
-	v := todo.Todo{ID: "td_1"}
+	v := item{ID: "td_1"}
 	text := "TODO_KEY=old\nTODO_DEADLINE=1\n" + show(t, one(), render.Options{Format: render.EnvForm}, v)
 	for _, shell := range shells() {
 		for name, value := range evaluate(t, shell, text, variables()...) {

@@ -42,7 +42,7 @@ func TestTablesFit(t *testing.T) {
 				}
 			}
 			for _, row := range mixed() {
-				if id := row.(todo.Todo).ID; !strings.Contains(got, id) {
+				if id := row.(item).ID; !strings.Contains(got, id) {
 					t.Errorf("width %d: the id %s is cut", width, id)
 				}
 			}
@@ -50,9 +50,38 @@ func TestTablesFit(t *testing.T) {
 	}
 }
 
+func TestColumnsGiveWay(t *testing.T) {
+	s := list()
+	s.Table = []string{"id", "queue", "kind?", "source?", "title", "assignee", "condition", "attempt:TRY?", "max_attempts:MAX"}
+	var rows []any
+	for i := range 3 {
+		rows = append(rows, sample(i, "a title of some length"))
+	}
+	for width, want := range map[int]string{
+		200: "ID QUEUE KIND SOURCE TITLE ASSIGNEE CONDITION TRY MAX",
+		92:  "ID QUEUE KIND SOURCE TITLE CONDITION TRY MAX",
+		90:  "ID QUEUE KIND SOURCE TITLE CONDITION TRY MAX",
+		85:  "ID QUEUE KIND SOURCE TITLE CONDITION MAX",
+		80:  "ID QUEUE KIND TITLE CONDITION MAX",
+		73:  "ID QUEUE TITLE CONDITION MAX",
+		60:  rows[0].(item).ID,
+	} {
+		got := show(t, s, render.Options{Format: render.Table, Width: width}, rows...)
+		header, _, _ := strings.Cut(got, "\n")
+		if have := strings.Join(strings.Fields(header), " "); have != want {
+			t.Errorf("width %d: %s, want %s", width, have, want)
+		}
+		for line := range strings.Lines(got) {
+			if n := displayWidth(line); n > width {
+				t.Errorf("width %d: %d cells in %q", width, n, line)
+			}
+		}
+	}
+}
+
 // details is what show answers with.
 type details struct {
-	todo.Todo
+	item
 	History []todo.Attempt `json:"history"`
 	Event   *todo.Event    `json:"event"`
 }
@@ -61,7 +90,7 @@ func TestSheets(t *testing.T) {
 	v := sample(1, strings.Repeat("a long title ", 12))
 	v.Error = ptr("panic: no\n\tat main.go:1\nexit \x1b[1m2")
 	v.Result = ptr(json.RawMessage(`[1.10,"\u202e"]`))
-	d := details{Todo: v, Event: &todo.Event{ID: "ev_1", Source: "github", Payload: json.RawMessage("1")},
+	d := details{item: v, Event: &todo.Event{ID: "ev_1", Source: "github", Payload: json.RawMessage("1")},
 		History: []todo.Attempt{{LeaseSeq: 1, Attempt: 1, Owner: ptr("w0"), EndedAt: todo.At(clock().Add(-time.Hour)), Outcome: "failed", Error: ptr("boom")}}}
 	s := render.Shape{Fields: render.FieldsOf(details{}), Payload: true}
 	for _, width := range []int{40, 80, 0} {

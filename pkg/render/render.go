@@ -27,7 +27,7 @@ type Options struct {
 type Shape struct {
 	Many    bool     // a list, possibly empty; else one object or none
 	Fields  []string // every field name, in print order; see FieldsOf
-	Table   []string // columns of the table, "name" or "name:HEADER"; nil is Fields
+	Table   []string // columns of the table, "name" or "name:HEADER", with ? at the end where it may give way; nil is Fields
 	Wide    []string // columns of the wide table; nil is Table
 	TSV     []string // columns off a terminal, the id first; nil is ID and Table
 	ID      string   // the field that -o id prints; "" is "id"

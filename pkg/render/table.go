@@ -2,6 +2,7 @@ package render
 
 import (
 	"bufio"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -44,23 +45,26 @@ func (f *tableForm) close() error {
 	if len(f.rows) == 0 {
 		return nil
 	}
-	widths, fits := f.fit()
-	if !fits {
+	columns, widths := f.fit()
+	if columns == nil {
 		return f.stacked()
 	}
 	tw := table.NewWriter()
 	tw.SetStyle(plainStyle())
-	header := make(table.Row, len(f.columns))
-	for i, c := range f.columns {
-		header[i] = f.style.bold(pad(cut(c.header, widths[i]), widths[i]))
+	cells := func(value func(i int) string) table.Row {
+		row := make(table.Row, len(columns))
+		for n, i := range columns {
+			row[n] = f.style.paint(f.columns[i].field, pad(cut(value(i), widths[n]), widths[n]))
+		}
+		return row
+	}
+	header := cells(func(i int) string { return f.columns[i].header })
+	for n := range header {
+		header[n] = f.style.bold(header[n].(string))
 	}
 	tw.AppendHeader(header)
 	for _, row := range f.rows {
-		cells := make(table.Row, len(row))
-		for i, s := range row {
-			cells[i] = f.style.paint(f.columns[i].field, pad(cut(s, widths[i]), widths[i]))
-		}
-		tw.AppendRow(cells)
+		tw.AppendRow(cells(func(i int) string { return row[i] }))
 	}
 	_, err := f.out.WriteString(tw.Render() + "\n")
 	return err
@@ -76,36 +80,68 @@ func plainStyle() table.Style {
 	return st
 }
 
-// fit returns the width of each column. The widest that may be cut give first, until the table fits;
-// when none can give any more, it does not.
-func (f *tableForm) fit() ([]int, bool) {
-	widths, floors := make([]int, len(f.columns)), make([]int, len(f.columns))
+// fit returns the columns that are shown and the width of each. Where not all fit, first those give
+// way that are empty in every row, then the optional ones from the right; nil when it was no use.
+func (f *tableForm) fit() (columns, widths []int) {
+	var empty, optional []int
+	for i := range f.columns {
+		columns = append(columns, i)
+		switch {
+		case f.columns[i].optional:
+			optional = append(optional, i)
+		case f.empty(i):
+			empty = append(empty, i)
+		}
+	}
+	leave := slices.Concat(optional, empty) // from the end
+	for {
+		if widths = f.squeeze(columns); widths != nil || len(leave) == 0 {
+			break
+		}
+		last := len(leave) - 1
+		columns = slices.DeleteFunc(columns, func(i int) bool { return i == leave[last] })
+		leave = leave[:last]
+	}
+	if widths == nil {
+		return nil, nil
+	}
+	return columns, widths
+}
+
+func (f *tableForm) empty(i int) bool {
+	return !slices.ContainsFunc(f.rows, func(row []string) bool { return row[i] != "" })
+}
+
+// squeeze returns the widths of these columns. The widest that may be cut give first, until the
+// table fits; when none can give any more, there are none.
+func (f *tableForm) squeeze(columns []int) []int {
+	widths, floors := make([]int, len(columns)), make([]int, len(columns))
 	total := len(gap) * (len(widths) - 1)
-	for i, c := range f.columns {
-		widths[i] = cells(c.header)
-		floors[i] = min(widths[i], 10)
+	for n, i := range columns {
+		widths[n] = cells(f.columns[i].header)
+		floors[n] = min(widths[n], 10)
 		for _, row := range f.rows {
-			widths[i] = max(widths[i], cells(row[i]))
+			widths[n] = max(widths[n], cells(row[i]))
 		}
 		if f.fixed(i) {
-			floors[i] = widths[i]
+			floors[n] = widths[n]
 		}
-		total += widths[i]
+		total += widths[n]
 	}
 	for f.style.width > 0 && total > f.style.width {
 		widest := -1
-		for i, w := range widths {
-			if w > floors[i] && (widest < 0 || w > widths[widest]) {
-				widest = i
+		for n, w := range widths {
+			if w > floors[n] && (widest < 0 || w > widths[widest]) {
+				widest = n
 			}
 		}
 		if widest < 0 {
-			return nil, false
+			return nil
 		}
 		widths[widest]--
 		total--
 	}
-	return widths, true
+	return widths
 }
 
 // stacked prints a block of lines for each row, where a terminal is too narrow for columns: the id,
@@ -120,7 +156,7 @@ func (f *tableForm) stacked() error {
 	}
 	room := max(8, f.style.width-label-2*len(gap))
 	for _, row := range f.rows {
-		block := row[head] + "\n"
+		block := f.style.bold(row[head]) + "\n"
 		for i, c := range f.columns {
 			if i == head || row[i] == "" {
 				continue

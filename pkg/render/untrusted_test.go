@@ -15,7 +15,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/todoctl/todoctl/pkg/render"
-	"github.com/todoctl/todoctl/pkg/todo"
 )
 
 // displayWidth counts terminal cells by rules of its own, for text without joined emoji.
@@ -47,14 +46,14 @@ func raw(s string) (rune, bool) {
 	return 0, !utf8.ValidString(s)
 }
 
-func lines(t *testing.T, path string) []todo.Todo {
+func lines(t *testing.T, path string) []item {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var all []todo.Todo
+	var all []item
 	for sc := bufio.NewScanner(f); sc.Scan(); {
 		var in struct {
 			Title   string

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -58,7 +59,7 @@ func (m *Migrator) Up(ctx context.Context) (Result, error) {
 		if err != nil {
 			return r, err
 		}
-		if err := before.refuse(); err != nil {
+		if err := before.Refused(); err != nil {
 			return r, err
 		}
 		if len(before.Pending) > 0 {
@@ -86,28 +87,18 @@ func (m *Migrator) Up(ctx context.Context) (Result, error) {
 // their tables.
 func (m *Migrator) Down(ctx context.Context, all bool) (Result, error) {
 	return m.locked(ctx, func(s *session) (Result, error) {
-		r := Result{Schema: s.schema, Applied: []string{}, Undone: []string{}, Rebuilt: []string{}}
 		before, err := s.status(ctx)
 		if err != nil {
-			return r, err
+			return Result{}, err
 		}
 		if len(before.Unknown) > 0 {
-			return r, before.tooNew()
+			return Result{}, before.tooNew()
 		}
-		left := before.Applied
-		for len(left) > 0 {
+		r := before.Down(all)
+		for range r.Undone {
 			if err := s.run(ctx, (*dbmate.DB).Rollback); err != nil {
-				return r, err
+				return Result{}, err
 			}
-			r.Undone = append(r.Undone, left[len(left)-1])
-			left = left[:len(left)-1]
-			if !all {
-				break
-			}
-		}
-		if len(left) > 0 {
-			r.Version = left[len(left)-1]
-			return r, nil
 		}
 		if all {
 			return r, s.removeRest(ctx)
@@ -250,4 +241,20 @@ func files() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// tables lists the tables that the migrations make.
+func tables() ([]string, error) {
+	create := regexp.MustCompile(`(?im)^CREATE (?:UNLOGGED )?TABLE (\w+)`)
+	var list []string
+	for _, name := range files() {
+		b, err := db.Migrations.ReadFile("migrations/" + name)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range create.FindAllSubmatch(b, -1) {
+			list = append(list, string(m[1]))
+		}
+	}
+	return list, nil
 }

@@ -28,7 +28,7 @@ func TestUpThenDown(t *testing.T) {
 	if !strings.Contains(said.text(), "applying "+up.Applied[0]) {
 		t.Errorf("notes do not name the file: %q", said.text())
 	}
-	if got := text(t, c, relations); got != "public.events public.queues public.todo_attempts public.todoctl_migrations public.todos" {
+	if got := text(t, c, relations); got != "public.events public.queues public.todo_attempts public.todoctl_migrations public.todos public.waiters" {
 		t.Errorf("tables after up: %s", got)
 	}
 	again, err := m.Up(t.Context())
@@ -116,7 +116,7 @@ func TestDownLeavesASchemaThatItDidNotMake(t *testing.T) {
 }
 
 func TestUpBesideForeignTablesChangesNothing(t *testing.T) {
-	for _, table := range []string{"events", "todos", "todo_attempts", "queues"} {
+	for _, table := range []string{"events", "todos", "todo_attempts", "queues", "waiters"} {
 		t.Run(table, func(t *testing.T) {
 			url := pgtest.EmptyDatabase(t)
 			c := pgtest.Connect(t, url)

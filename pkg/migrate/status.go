@@ -30,7 +30,7 @@ func (s Status) Err() error {
 	if s.Current {
 		return nil
 	}
-	if err := s.refuse(); err != nil {
+	if err := s.Refused(); err != nil {
 		return err
 	}
 	if len(s.Pending) > 0 {
@@ -45,8 +45,8 @@ func (s Status) Err() error {
 		WithHint("build it again with: todoctl migrate up")
 }
 
-// refuse returns why Up must change nothing here, or nil.
-func (s Status) refuse() error {
+// Refused returns why Up must change nothing here, or nil.
+func (s Status) Refused() error {
 	if len(s.Unknown) > 0 {
 		return s.tooNew()
 	}
@@ -55,6 +55,20 @@ func (s Status) refuse() error {
 			s.Schema, strings.Join(s.Foreign, ", ")).WithHint("keep todoctl's apart: todoctl migrate up --schema todoctl")
 	}
 	return nil
+}
+
+// Down returns what Down would do.
+func (s Status) Down(all bool) Result {
+	r := Result{Schema: s.Schema, Applied: []string{}, Undone: []string{}, Rebuilt: []string{}}
+	left := s.Applied
+	for len(left) > 0 && (all || len(r.Undone) == 0) {
+		r.Undone = append(r.Undone, left[len(left)-1])
+		left = left[:len(left)-1]
+	}
+	if len(left) > 0 {
+		r.Version = left[len(left)-1]
+	}
+	return r
 }
 
 func (s Status) tooNew() error {
@@ -100,15 +114,19 @@ func (s *session) status(ctx context.Context) (Status, error) {
 			st.Pending = append(st.Pending, v)
 		}
 	}
+	names, err := tables()
+	if err != nil {
+		return st, err
+	}
 	if st.Version == "" {
 		st.Foreign, err = s.list(ctx, `SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-			WHERE n.nspname = $1::text AND c.relname IN ('events', 'todos', 'todo_attempts', 'queues') ORDER BY 1`, s.schema)
+			WHERE n.nspname = $1::text AND c.relname = ANY ($2::text[]) ORDER BY 1`, s.schema, names)
 	} else {
 		st.InvalidIndexes, err = s.list(ctx, `SELECT i.relname::text FROM pg_catalog.pg_index x
 			JOIN pg_catalog.pg_class i ON i.oid = x.indexrelid JOIN pg_catalog.pg_class t ON t.oid = x.indrelid
 			JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
-			WHERE n.nspname = $1::text AND t.relname IN ('events', 'todos', 'todo_attempts', 'queues')
-			  AND NOT (x.indisvalid AND x.indisready) ORDER BY 1`, s.schema)
+			WHERE n.nspname = $1::text AND t.relname = ANY ($2::text[])
+			  AND NOT (x.indisvalid AND x.indisready) ORDER BY 1`, s.schema, names)
 	}
 	st.Current = len(st.Pending)+len(st.Unknown)+len(st.InvalidIndexes)+len(st.Foreign) == 0
 	return st, err
@@ -122,7 +140,7 @@ func (s *session) list(ctx context.Context, query string, args ...any) ([]string
 			return append([]string{}, names...), nil
 		}
 	}
-	return []string{}, dbconn.ReadError(ctx, err)
+	return []string{}, dbconn.WithRole(dbconn.ReadError(ctx, err), s.cfg)
 }
 
 // Wait returns when the server answers and the schema is at this binary's version. It notes the

@@ -193,6 +193,8 @@ func (a *App) Warn(format string, args ...any) {
 	}
 }
 
+func (a *App) warnText(text string) { a.Warn("%s", text) }
+
 // Confirm asks before a verb touches what nobody named. Where nobody can be asked it needs --yes.
 func (a *App) Confirm(ctx context.Context, question string) error {
 	if a.Flags.Yes {

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,9 +23,10 @@ const claimExample = `  todoctl claim -q mail --ttl 10m
   eval "$(todoctl claim -q mail -o env)" && echo "$TODO_RECEIPT"`
 
 type claimOptions struct {
-	limit  int
-	wait   durationFlag
-	strict bool
+	limit    int
+	wait     durationFlag
+	noListen bool
+	strict   bool
 }
 
 func newClaim(app *App) *cobra.Command {
@@ -42,6 +42,7 @@ func newClaim(app *App) *cobra.Command {
 	f.String("ttl", "", "length of the lease, 1s to 7d (default 5m)")
 	f.IntVarP(&o.limit, "limit", "n", 1, "claim up to so many; the answer is a list then")
 	f.Var(&o.wait, "wait", "when there is nothing, wait so long for something")
+	f.BoolVar(&o.noListen, "no-listen", false, "with --wait: look again now and then instead of LISTEN")
 	f.BoolVar(&o.strict, "strict-order", false, "several queues: in the order given, not by the oldest head")
 	return exitStatus(c, database(todo.CodeEmpty, todo.CodeConflict, todo.CodeNotFound, todo.CodeUnknown)...)
 }
@@ -70,6 +71,7 @@ func runClaim(c *cobra.Command, app *App, o claimOptions, args []string) error {
 	if o.limit < 1 || o.limit > 10000 {
 		return usagef("--limit: %d is not between 1 and 10000", o.limit)
 	}
+	var names []string
 	var claim func(*queue.Client) ([]todo.Todo, error)
 	if len(args) == 1 {
 		if c.Flags().Changed("queue") || many {
@@ -94,13 +96,14 @@ func runClaim(c *cobra.Command, app *App, o claimOptions, args []string) error {
 		if len(p.Queues) == 0 {
 			return usagef("no queue").WithHint("name one with -q NAME, TODOCTL_QUEUE or queue: in the config file; todoctl queues lists them")
 		}
+		names = p.Queues
 		claim = func(q *queue.Client) ([]todo.Todo, error) { return q.Claim(ctx, p) }
 	}
 	q, err := app.Queue(ctx, "claim")
 	if err != nil {
 		return err
 	}
-	got, err := poll(ctx, o.wait.or(0), func() ([]todo.Todo, error) { return claim(q) })
+	got, err := app.poll(ctx, queue.NewWatch(q, names, !o.noListen, app.warnText), o.wait.or(0), func() ([]todo.Todo, error) { return claim(q) })
 	if err != nil {
 		if many && errors.Is(err, todo.ErrEmpty) {
 			return errors.Join(err, app.Print(shape, zero()))
@@ -110,20 +113,30 @@ func runClaim(c *cobra.Command, app *App, o claimOptions, args []string) error {
 	return app.handOver(ctx, q, shape, got)
 }
 
-// poll asks again with growing pauses until there is something, or the time is up. Nothing is held meanwhile.
-func poll(ctx context.Context, length time.Duration, claim func() ([]todo.Todo, error)) ([]todo.Todo, error) {
+// poll looks again until there is something, or the time is up. Nothing is held meanwhile.
+func (a *App) poll(ctx context.Context, w *queue.Watch, length time.Duration, claim func() ([]todo.Todo, error)) ([]todo.Todo, error) {
 	end := time.Now().Add(length)
-	for pause := 50 * time.Millisecond; ; pause = min(pause*3/2, time.Second) {
+	defer w.Close(ctx)
+	for {
 		got, err := claim()
 		left := time.Until(end)
 		if !errors.Is(err, todo.ErrEmpty) || left <= 0 {
 			return got, err
 		}
-		jitter := time.Duration(rand.Int64N(int64(pause)/4 + 1)) // waiters that started together part
-		if err := wait(ctx, min(pause+jitter, left)); err != nil {
+		if err := w.Next(ctx, left, dueOf(err)); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// dueOf returns when something will be claimable, where an empty claim knows.
+func dueOf(err error) todo.Time {
+	var e *todo.Error
+	if !errors.As(err, &e) {
+		return todo.Time{}
+	}
+	at, _ := e.Details["next_at"].(todo.Time)
+	return at
 }
 
 // handOver prints what was claimed. If that fails, or the process was told to end, the todos are

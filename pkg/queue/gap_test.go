@@ -57,6 +57,17 @@ func (w *world) gated(name, before, after string) *Client {
 	if strings.Count(text, before) != 1 {
 		w.t.Fatalf("%s.sql has no %q to splice the wait into", name, before)
 	}
+	return w.spliced(func(sql string) string { return strings.Replace(sql, before, after, 1) })
+}
+
+// tapped opens a client whose statements are shown to see before they are sent.
+func (w *world) tapped(see func(sql string)) *Client {
+	w.t.Helper()
+	return w.spliced(func(sql string) string { see(sql); return sql })
+}
+
+func (w *world) spliced(rewrite func(string) string) *Client {
+	w.t.Helper()
 	cfg, err := dbconn.ParseConfig(dbconn.Options{URL: w.url, Source: "test", AppName: "todoctl gated"})
 	if err != nil {
 		w.t.Fatal(err)
@@ -64,7 +75,7 @@ func (w *world) gated(name, before, after string) *Client {
 	dial := cfg.DialFunc
 	cfg.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
-		return &splice{conn, func(sql string) string { return strings.Replace(sql, before, after, 1) }}, err
+		return &splice{conn, rewrite}, err
 	}
 	c, err := Open(w.t.Context(), Options{Connect: func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, cfg) }})
 	if err != nil {

@@ -13,9 +13,11 @@ done
 
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/todoctl-demo.XXXXXX")
 chmod 755 "$tmp" # started by root, the server runs as another user, who must get in
+drain=''
 finish() {
 	status=$?
 	trap - EXIT INT TERM HUP
+	[ -z "$drain" ] || kill "$drain" 2>/dev/null || :
 	todoctl local stop --quiet 2>/dev/null || :
 	rm -rf "$tmp"
 	exit "$status"
@@ -63,38 +65,51 @@ deliver
 show todoctl queues -o table
 
 say 'A worker claims a todo and is killed: nothing is lost, the lease runs out'
-CRASH=1 TODOCTL_TTL=1s sh "$here/worker.sh" github || echo "(the worker died, exit $?)"
-show todoctl list --state claimed,expired -o table
-sleep 1.2
-show todoctl list --state expired -o table
+CRASH=1 TODOCTL_TTL=1s sh "$here/worker.sh" github || echo "(the worker is dead, exit $?)"
+show todoctl list --state claimed,expired --fields id,queue,owner,condition -o table
+while [ -z "$(todoctl list --state expired -o id)" ]; do sleep 0.2; done
+show todoctl list --state claimed,expired --fields id,queue,owner,condition -o table
 lapsed=$(todoctl list --state expired -o id)
-show todoctl reap -o json
-show todoctl show "$lapsed" --fields id,condition,attempt,max_attempts,history -o json
+show todoctl reap -o table
+show todoctl show "$lapsed" --fields id,condition,attempt,history -o table
 
-say 'Four workers of 20 lines of shell drain the queues; what fails waits out its backoff'
-while [ -n "$(todoctl list --limit 1 -o id)" ]; do
-	todoctl reap --quiet
-	for queue in github billing slack registry; do
-		sh "$here/worker.sh" "$queue" &
+say 'Workers of 20 lines of shell drain the queues; what fails waits out its backoff'
+drain() {
+	while [ -n "$(todoctl list --limit 1 -o id)" ]; do
+		todoctl reap --quiet
+		workers=''
+		for queue in "$@"; do
+			sh "$here/worker.sh" "$queue" &
+			workers="$workers $!"
+		done
+		for worker in $workers; do wait "$worker"; done
+		sleep 0.3
 	done
-	wait
-	todoctl queues -o table
-	sleep 0.5
+}
+drain github billing slack registry &
+drain=$!
+while sleep 4 && kill -0 "$drain" 2>/dev/null; do
+	show todoctl queues -o table --fields queue,pending,claimed,retrying,dead
 done
+wait "$drain"
+drain=''
+show todoctl queues -o table --fields queue,pending,claimed,retrying,dead
 
 say 'The queues are empty. Dead letters by reason'
 by_reason() {
+	echo "\$ todoctl dead-letters --fields queue,kind,error -o tsv | sort | uniq -c | sort -rn"
 	todoctl dead-letters --fields queue,kind,error -o tsv | sort | uniq -c | sort -rn
 }
-echo "\$ todoctl dead-letters --fields queue,kind,error -o tsv | sort | uniq -c | sort -rn"
 by_reason
-show todoctl dead-letters -n 5 -o table
+show todoctl dead-letters --limit 3 -o table
 
 say 'The bank answers again: what failed for that reason gets a fresh budget'
-show todoctl retry --kind charge.failed --dry-run -o json
-show todoctl retry --kind charge.failed --yes -o json
-BANK_IS_BACK=1 sh "$here/worker.sh" billing
+show todoctl retry --kind charge.failed --error 'the bank' --dry-run -o table
+show todoctl retry --kind charge.failed --error 'the bank' --yes -o table
+export BANK_IS_BACK=1
+drain billing
 by_reason
-show todoctl queues -o table
+show todoctl queues -o table --fields queue,pending,claimed,retrying,dead
+printf '%s todos are done\n' "$(todoctl list --state 'done' -o id | wc -l)"
 
 say 'Done: the server is stopped and its folder removed'

@@ -203,7 +203,7 @@ func TestExampleWorker(t *testing.T) {
 		}
 	}
 	seen, err := os.ReadFile(filepath.Join(s.home(), "seen"))
-	if err != nil || strings.Count(string(seen), `{"n": 1}`) != 3 {
+	if err != nil || strings.Count(string(seen), `{"n":1}`) != 3 {
 		t.Errorf("the handler saw %q, %v", seen, err)
 	}
 }

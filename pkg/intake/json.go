@@ -22,8 +22,11 @@ const (
 
 // CheckJSON returns a data error unless raw is one JSON value that jsonb can hold, digit for digit:
 // valid UTF-8, no NUL and no unpaired surrogate escape, not nested too deeply, no number out of range.
-func CheckJSON(raw []byte) error {
-	if err := checkScalars(raw); err != nil {
+func CheckJSON(raw []byte) error { return check(raw, MaxDepth) }
+
+// check is CheckJSON with another limit on the depth: a line has one level around its payload.
+func check(raw []byte, levels int) error {
+	if err := checkScalars(raw, levels); err != nil {
 		return todo.Errorf(todo.CodeData, "%v", err)
 	}
 	if json.Valid(raw) {
@@ -38,7 +41,7 @@ func CheckJSON(raw []byte) error {
 }
 
 // checkScalars walks the bytes once for what json.Valid lets through and jsonb does not.
-func checkScalars(raw []byte) error {
+func checkScalars(raw []byte, levels int) error {
 	depth := 0
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {
@@ -49,7 +52,7 @@ func checkScalars(raw []byte) error {
 			}
 			i = n
 		case c == '[' || c == '{':
-			if depth++; depth > MaxDepth {
+			if depth++; depth > levels {
 				return fmt.Errorf("nested more than %d levels deep at byte %d", MaxDepth, i+1)
 			}
 			i++

@@ -28,7 +28,8 @@ type Options struct {
 type Reader struct {
 	in   *bufio.Reader
 	opt  Options
-	line int // number of the line read last, from 1; blank lines count
+	line int   // number of the line read last, from 1; blank lines count
+	kept error // the first fault in writing bad lines away
 
 	Valid   int
 	Invalid int
@@ -45,6 +46,9 @@ func NewReader(in io.Reader, opt Options) *Reader {
 func (r *Reader) Next() (*queue.NewTodo, error) {
 	for {
 		raw, tooLong, err := r.read()
+		if r.kept != nil {
+			return nil, r.kept
+		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, todo.Errorf(todo.CodeInternal, "read line %d: %v", r.line, err)
 		}
@@ -55,8 +59,8 @@ func (r *Reader) Next() (*queue.NewTodo, error) {
 		n, err := r.parse(raw, tooLong)
 		switch {
 		case err != nil:
-			if err := r.reject(raw, err.Error()); err != nil {
-				return nil, err
+			if r.reject(raw, err.Error()); r.kept != nil {
+				return nil, r.kept
 			}
 		case n != nil:
 			r.Valid++
@@ -80,16 +84,20 @@ func (r *Reader) name(line int, reason string) {
 	}
 }
 
-func (r *Reader) reject(raw []byte, reason string) error {
+func (r *Reader) reject(raw []byte, reason string) {
 	r.Invalid++
 	r.name(r.line, reason)
-	if r.opt.Rejects == nil {
-		return nil
+	r.keep(append(raw, '\n'))
+}
+
+// keep writes a part of a bad line to where bad lines go.
+func (r *Reader) keep(part []byte) {
+	if r.opt.Rejects == nil || r.kept != nil {
+		return
 	}
-	if _, err := r.opt.Rejects.Write(append(raw, '\n')); err != nil {
-		return todo.Errorf(todo.CodeInternal, "write the rejected lines: %v", err)
+	if _, err := r.opt.Rejects.Write(part); err != nil {
+		r.kept = todo.Errorf(todo.CodeInternal, "write the rejected lines: %v", err)
 	}
-	return nil
 }
 
 // Lines returns the number of lines read so far, blank ones included.
@@ -122,17 +130,21 @@ func (r *Reader) Summary() string {
 	return b.String()
 }
 
-// read returns the next line without its end. A line beyond MaxLine is read to its end and dropped.
+// read returns the next line without its end. A line beyond MaxLine is not held: it goes straight to
+// where bad lines go.
 func (r *Reader) read() (raw []byte, tooLong bool, err error) {
 	r.line++
 	for {
 		part, err := r.in.ReadSlice('\n')
 		if len(raw)+len(part) > MaxLine+2 {
 			tooLong = true
+			r.keep(raw)
 			raw = nil
 		}
 		if !tooLong {
 			raw = append(raw, part...)
+		} else {
+			r.keep(bytes.TrimRight(part, "\n"))
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
@@ -140,6 +152,7 @@ func (r *Reader) read() (raw []byte, tooLong bool, err error) {
 		if err != nil && len(raw) == 0 && !tooLong {
 			r.line-- // there was no line
 		}
-		return bytes.TrimRight(raw, "\r\n"), tooLong, err
+		raw = bytes.TrimRight(raw, "\r\n")
+		return raw, tooLong || len(raw) > MaxLine, err
 	}
 }

@@ -37,7 +37,7 @@ func (r *Reader) parse(raw []byte, tooLong bool) (*queue.NewTodo, error) {
 	if raw[0] != '{' {
 		return nil, fmt.Errorf("not a JSON object")
 	}
-	if err := CheckJSON(raw); err != nil {
+	if err := check(raw, MaxDepth+1); err != nil {
 		if bytes.Equal(raw, []byte("{")) || raw[len(raw)-1] == ',' || raw[len(raw)-1] == '{' {
 			return nil, fmt.Errorf("%w; one object a line: jq -c .", err)
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/todoctl/todoctl/pkg/dbconn"
 	"github.com/todoctl/todoctl/pkg/todo"
 )
 
@@ -38,72 +37,48 @@ func (r *ReapResult) count(was todo.State, dead bool) {
 }
 
 // Reap returns lapsed leases and due retries of the given queues, or of all, to pending, and makes
-// dead letters of what is at its cap. It lists what is due once, on a connection of its own, and
-// applies it in batches that commit each for itself: what was done stays done when a later one
-// fails, and the counts are returned with the error. progress, where not nil, is told after each.
+// dead letters of what is at its cap. It lists what is due once, to the end: a statement that stayed
+// open meanwhile would hold a snapshot, and would meet the server's statement_timeout. Then it applies
+// the list in batches that commit each for itself: what was done stays done when a later one fails, and
+// the counts are returned with the error. progress, where not nil, is told after each.
 // A dry run counts what is due and changes nothing.
 func (c *Client) Reap(ctx context.Context, queues []string, dryRun bool, progress func(ReapResult)) (ReapResult, error) {
 	var total ReapResult
-	list, err := c.opt.Connect(ctx)
-	if err != nil {
-		return total, err
-	}
-	defer dbconn.Close(list)
-	lister := &Client{opt: c.opt, conn: list}
-	queues, assignees, err := lister.reapScope(ctx, queues)
+	queues, assignees, err := c.reapScope(ctx, queues)
 	if err != nil {
 		return total, err
 	}
 	var ids []string
-	apply := func() error {
-		if len(ids) == 0 {
-			return nil
+	err = c.run(ctx, reads, func() []step {
+		ids, total = nil, ReapResult{}
+		return []step{{name: "reap_list", args: pgx.StrictNamedArgs{"queues": queues, "assignees": assignees},
+			row: func(row pgx.CollectableRow) error {
+				var id string
+				var was todo.State
+				var capped bool
+				err := row.Scan(&id, &was, &capped)
+				if dryRun {
+					total.count(was, capped)
+				} else {
+					ids = append(ids, id)
+				}
+				return err
+			}}}
+	})
+	if err != nil {
+		return ReapResult{}, err
+	}
+	for batch := range slices.Chunk(ids, reapSize) {
+		r, err := c.reapBatch(ctx, batch)
+		if err != nil {
+			return total, err
 		}
-		r, err := c.reapBatch(ctx, ids)
-		ids = ids[:0]
 		total.add(r)
 		if progress != nil {
 			progress(total)
 		}
-		return err
 	}
-	err = lister.stream(ctx, step{name: "reap_list", args: pgx.StrictNamedArgs{"queues": queues, "assignees": assignees},
-		row: func(row pgx.CollectableRow) error {
-			var id string
-			var was todo.State
-			var capped bool
-			if err := row.Scan(&id, &was, &capped); err != nil {
-				return err
-			}
-			if dryRun {
-				total.count(was, capped)
-				return nil
-			}
-			if ids = append(ids, id); len(ids) < reapSize {
-				return nil
-			}
-			return apply()
-		}})
-	if err == nil {
-		err = apply()
-	}
-	return total, err
-}
-
-// stream reads one statement row by row, without a transaction around it.
-func (c *Client) stream(ctx context.Context, s step) error {
-	sql, err := statement(s.name)
-	if err != nil {
-		return err
-	}
-	rows, err := c.conn.Query(ctx, sql, args(s)...)
-	if err != nil {
-		return dbconn.ReadError(ctx, err)
-	}
-	if err := each(rows, s.row); err != nil {
-		return dbconn.ReadError(ctx, err)
-	}
-	return nil
+	return total, nil
 }
 
 // reapScope finds the queues to sweep, all where none are given, and the assignees that have todos in them.

@@ -29,7 +29,7 @@ func generate(root string) error {
 	tree.InitDefaultHelpFlag()
 	files := map[string][]byte{}
 	for _, part := range []func(*cobra.Command, map[string][]byte) error{
-		completions, manual, commandPages, tables, statements, index,
+		completions, manual, commandPages, topics, tables, statements, index,
 	} {
 		if err := part(tree, files); err != nil {
 			return err

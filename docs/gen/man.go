@@ -57,9 +57,10 @@ func manLinks(c *cobra.Command) []string {
 }
 
 // manText writes help text: a line in capitals is a heading, what is indented keeps its lines and
-// columns, and the rest is filled.
+// columns, an exit code with its meaning is a tagged paragraph, and the rest is filled.
 func manText(b *bytes.Buffer, text string) {
 	heading := regexp.MustCompile(`^[A-Z][A-Z ]+:?$`)
+	status := regexp.MustCompile(`^  (\d+) +(\S+) +(.*)$`)
 	verbatim, blank := false, false
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		indented := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")
@@ -67,8 +68,14 @@ func manText(b *bytes.Buffer, text string) {
 			blank = true
 			continue
 		}
-		if verbatim && !indented {
+		m := status.FindStringSubmatch(line)
+		if verbatim && (!indented || m != nil) {
 			b.WriteString(".EE\n")
+		}
+		if m != nil {
+			fmt.Fprintf(b, ".TP\n\\fB%s\\fR %s\n%s\n", m[1], roff(m[2]), roff(m[3]))
+			verbatim, blank = false, false
+			continue
 		}
 		switch {
 		case heading.MatchString(line):

@@ -140,15 +140,32 @@ func header(text string) (comment, rest string) {
 	for ; n < len(lines) && (strings.HasPrefix(lines[n], "--") || strings.TrimSpace(lines[n]) == ""); n++ {
 		said = append(said, strings.TrimPrefix(strings.TrimPrefix(lines[n], "--"), " "))
 	}
-	return strings.TrimSpace(strings.Join(said, "\n")), strings.Join(lines[n:], "\n")
+	comment = strings.ReplaceAll(strings.TrimSpace(strings.Join(said, "\n")), "\nGuard:", "\n\nGuard:")
+	return comment, strings.Join(lines[n:], "\n")
+}
+
+// topics writes one page for each topic of `todoctl help`.
+func topics(tree *cobra.Command, files map[string][]byte) error {
+	for _, c := range tree.Commands() {
+		if c.IsAdditionalHelpTopicCommand() {
+			files["docs/reference/help_"+c.Name()+".md"] = fmt.Appendf(nil, "%s# todoctl help %s\n\n%s\n\n```text\n%s\n```\n",
+				generated, c.Name(), c.Short, strings.TrimSpace(c.Long))
+		}
+	}
+	return nil
 }
 
 // index is the table of contents of the reference.
 func index(tree *cobra.Command, files map[string][]byte) error {
 	var b bytes.Buffer
 	b.WriteString(generated + "# Reference\n\n" +
-		"- [Exit codes](exit-codes.md)\n- [Environment and configuration](environment.md)\n- [SQL](sql.md), every statement\n\n" +
-		"| command | does |\n|---|---|\n")
+		"- [Exit codes](exit-codes.md)\n- [Environment and configuration](environment.md)\n- [SQL](sql.md), every statement\n")
+	for _, c := range tree.Commands() {
+		if c.IsAdditionalHelpTopicCommand() {
+			fmt.Fprintf(&b, "- [`todoctl help %s`](help_%s.md): %s\n", c.Name(), c.Name(), c.Short)
+		}
+	}
+	b.WriteString("\n| command | does |\n|---|---|\n")
 	err := walk(tree, func(c *cobra.Command) error {
 		fmt.Fprintf(&b, "| [%s](%s) | %s |\n", c.CommandPath(), page(c), cell(c.Short))
 		return nil

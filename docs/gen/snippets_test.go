@@ -120,14 +120,19 @@ func parses(args []string) error {
 // joined; a call ends where the shell's grammar ends it.
 func commandLines(text string) [][]string {
 	text = strings.ReplaceAll(text, "\\\n", " ")
+	text = regexp.MustCompile(`\$[A-Za-z0-9_]+`).ReplaceAllString(text, "x")
 	var all [][]string
 	for _, start := range regexp.MustCompile(`(?m)(?:^|[\s(|;&"'/])todoctl `).FindAllStringIndex(text, -1) {
 		line := text[:start[0]]
 		line = line[strings.LastIndex(line, "\n")+1:]
-		if strings.Contains(line, "#") || regexp.MustCompile(`apt-get|dpkg|tar |\becho\b`).MatchString(line) {
+		if strings.Contains(line, "#") || regexp.MustCompile(`apt-get|dpkg|tar |install -m|\becho\b`).MatchString(line) {
 			continue
 		}
-		if words := shellWords(text[start[1]:]); len(words) > 0 {
+		words := shellWords(text[start[1]:])
+		if strings.Contains(line, "xargs") {
+			words = append(words, "x")
+		}
+		if len(words) > 0 {
 			all = append(all, words)
 		}
 	}

@@ -3,7 +3,7 @@
 -- Guard: the lease that the receipt names, or for a bare id the owner; with force, whoever holds it.
 -- Rows are locked in id order before any is changed: batches that meet do not deadlock. Index: todos_pkey.
 WITH l AS MATERIALIZED (
-  SELECT t.id, t.owner, t.claimed_at, t.lease_seq, t.attempt
+  SELECT t.id, t.owner, t.claimed_at, t.lease_seq, t.attempt, t.max_attempts
     FROM unnest(@ids::text[], @seqs::int[]) u(id, seq) JOIN todos t ON t.id = u.id
    WHERE t.state = 'claimed' AND (u.seq IS NULL OR t.lease_seq = u.seq)
      AND (@force::bool OR (u.seq IS NOT NULL AND NOT @named::bool) OR t.owner = @owner::text)
@@ -18,7 +18,7 @@ f AS (
          completed_at  = CASE WHEN d.dead THEN now() END
     FROM l CROSS JOIN LATERAL (
       SELECT coalesce(@retry_in::interval, least(@cap::interval, @base::interval * 2 ^ least(greatest(l.attempt - 1, 0), 20))) AS pause,
-             @dead::bool OR EXISTS (SELECT 1 FROM todos m WHERE m.id = l.id AND m.attempt >= m.max_attempts) AS dead) d
+             @dead::bool OR l.attempt >= l.max_attempts AS dead) d
    WHERE t.id = l.id RETURNING t.*),
 h AS (
   INSERT INTO todo_attempts (todo_id, lease_seq, attempt, owner, claimed_at, outcome, error, result)

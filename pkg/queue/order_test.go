@@ -227,7 +227,7 @@ func TestOrderOfSeveralQueues(t *testing.T) {
 		strict bool
 		want   string
 	}{
-		"oldest head": {false, "own a1 a2 b1 b2"},
+		"oldest head": {false, "own a1 b1 b2 a2"},
 		"strict":      {true, "b1 b2 a1 a2 own"},
 	} {
 		t.Run(name, func(t *testing.T) {

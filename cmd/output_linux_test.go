@@ -100,7 +100,7 @@ func TestCaseC109ColorGoesToTerminalsAlone(t *testing.T) {
 		{nil, []string{"list", "-o", "json", "--color=always"}, false, false},
 	} {
 		d := c.with(x.env...)
-		r := outcome{}
+		var r outcome
 		if x.tty {
 			r = d.tty(80, x.args...)
 		} else {

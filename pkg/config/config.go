@@ -160,7 +160,7 @@ func (c *Config) Duration(name string) (time.Duration, error) {
 	}
 	least, most := bounds(name)
 	switch {
-	case d <= 0:
+	case d <= 0 && least == 0:
 		return 0, todo.Errorf(todo.CodeUsage, "%s: %s is not longer than nothing", source, text)
 	case d < least || d > most:
 		return 0, todo.Errorf(todo.CodeUsage, "%s: %s is not between %s and %s", source, text, FormatDuration(least), FormatDuration(most))

@@ -64,7 +64,7 @@ func nextPart(s string) (number, unit, rest string) {
 
 // partOf is one number and unit; Go's parser takes the number, so that nothing is rounded by us.
 func partOf(number, unit string) (part time.Duration, fits, known bool) {
-	times := time.Duration(1)
+	times := int64(1)
 	switch unit {
 	case "w":
 		times, unit = 7*24, "h"
@@ -78,7 +78,7 @@ func partOf(number, unit string) (part time.Duration, fits, known bool) {
 		return 0, false, false
 	}
 	part, err := time.ParseDuration(number + unit)
-	return part * times, err == nil && part <= math.MaxInt64/times, true
+	return time.Duration(int64(part) * times), err == nil && int64(part) <= math.MaxInt64/times, true
 }
 
 // FormatDuration writes a duration as ParseDuration reads it, in few words: 7d, 1h30m, 45s.

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +15,8 @@ func TestParseDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"90s": 90 * time.Second, "1h30m": 90 * time.Minute, "2d": 2 * day, "1w": 7 * day, "1w2d3h": 9*day + 3*time.Hour,
 		"1.5d": 36 * time.Hour, "-5m": -5 * time.Minute, "+5m": 5 * time.Minute, "0": 0, "0s": 0, ".5h": 30 * time.Minute,
-		"100ms": 100 * time.Millisecond, "3µs": 3 * time.Microsecond, " 5m ": 5 * time.Minute,
+		"100ms": 100 * time.Millisecond, "3µs": 3 * time.Microsecond,
+		strings.Repeat(" ", 2) + "5m ": 5 * time.Minute,
 	} {
 		if got, err := config.ParseDuration(text); err != nil || got != want {
 			t.Errorf("%q is %v, %v, want %v", text, got, err, want)

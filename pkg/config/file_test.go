@@ -56,7 +56,7 @@ func TestCaseC121MisspeltKeys(t *testing.T) {
 		words []string
 	}{
 		{"databse_url: x\nttl: 5m\n", []string{"line 1", "unknown key databse_url", "did you mean database_url?"}},
-		{"ttl: 5m\nmax-attemps: 3\n", []string{"line 2", "unknown key max-attemps", "keys:"}},
+		{"ttl: 5m\nmax-atempts: 3\n", []string{"line 2", "unknown key max-atempts", "keys:"}},
 		{"a.b: 1\n", []string{"unknown key a.b"}},
 		{"ttl:\n  base: 5m\n", []string{"line 1", "ttl is not text"}},
 		{"foo:\n  ttl: 5m\n", []string{"line 1", "unknown key foo"}},

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -123,15 +122,13 @@ func span(d time.Duration) string {
 	return strconv.FormatInt(n, 10) + unit
 }
 
-// cells counts the columns that s takes on a terminal, the same in every locale: go-pretty would
-// count ambiguous characters double where LANG is Chinese, Japanese or Korean, and terminals do not.
-func cells(s string) int {
-	fixedWidths()
-	return text.StringWidthWithoutEscSequences(s)
-}
+// cells counts the columns that s takes on a terminal.
+func cells(s string) int { return text.StringWidthWithoutEscSequences(s) }
 
-// fixedWidths sets go-pretty's one switch for that once, because it is shared by all tables.
-var fixedWidths = sync.OnceFunc(func() { text.OverrideRuneWidthEastAsianWidth(false) })
+// fixWidths makes widths the same in every locale: go-pretty would count ambiguous characters double
+// where LANG is Chinese, Japanese or Korean, and terminals do not. It is go-pretty's one switch, shared
+// by all tables, and set before anything is measured.
+func fixWidths() { text.OverrideRuneWidthEastAsianWidth(false) }
 
 // cut shortens s to n cells, the last of which becomes …
 func cut(s string, n int) string {
@@ -143,7 +140,6 @@ func cut(s string, n int) string {
 
 // wrap breaks s into lines of at most n cells, at spaces where there are some.
 func wrap(s string, n int) []string {
-	fixedWidths()
 	var lines []string
 	for {
 		end := fitting(s, n)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +14,6 @@ import (
 	"github.com/todoctl/todoctl/pkg/render"
 	"github.com/todoctl/todoctl/pkg/todo"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // clock is the server's clock of all tests.
 func clock() time.Time { return time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC) }
@@ -102,11 +99,11 @@ func show(t testing.TB, s render.Shape, o render.Options, rows ...any) string {
 	return b.String()
 }
 
-// golden compares with a file under testdata, which -update rewrites.
+// golden compares with a file under testdata, which UPDATE_GOLDEN=1 rewrites.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".golden")
-	if *update {
+	if os.Getenv("UPDATE_GOLDEN") != "" {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}

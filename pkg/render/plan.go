@@ -191,6 +191,7 @@ func (p *plan) form(out *bufio.Writer) form {
 	case EnvForm:
 		return &envForm{out: out, tty: tty}
 	}
+	fixWidths()
 	specs := p.shape.Table
 	if p.format == Wide {
 		specs = p.shape.Wide

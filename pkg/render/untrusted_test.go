@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -165,7 +166,7 @@ func TestCaseC107WideTextKeepsColumnsStraight(t *testing.T) {
 	}
 	table := show(t, list(), render.Options{Format: render.Table, Now: clock()}, rows...)
 	if os.Getenv("RENDER_TEST_PRINT") != "" {
-		os.Stdout.WriteString(table)
+		fmt.Print(table)
 		return
 	}
 	all := strings.Split(strings.TrimRight(table, "\n"), "\n")

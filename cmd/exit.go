@@ -49,8 +49,23 @@ func ExitCodes() []ExitCode {
 	}
 }
 
+// statusError ends a command with a status that is not its error's own.
+type statusError struct {
+	code int
+	err  error
+}
+
+func (e *statusError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error that is told.
+func (e *statusError) Unwrap() error { return e.err }
+
 // exitCode returns the exit status of an error.
 func exitCode(err error) int {
+	var own *statusError
+	if errors.As(err, &own) {
+		return own.code
+	}
 	code := todo.CodeOf(err)
 	for _, e := range ExitCodes() {
 		if e.Name == code {

@@ -5,7 +5,6 @@ package localpg
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -116,7 +115,7 @@ func (o Options) reattach(ctx context.Context) (*Server, error) {
 // exec starts postgres itself rather than pg_ctl, which looks every 100 ms only, and waits until
 // the server says that it is ready.
 func (o Options) exec(ctx context.Context, who *account, bin Binaries, socket string) (*Server, error) {
-	if err := dropStale(o.DataDir); err != nil {
+	if err := dropStale(o.DataDir, socket); err != nil {
 		return nil, err
 	}
 	log, offset, err := openLog(o.LogFile())
@@ -155,13 +154,22 @@ func (o Options) exec(ctx context.Context, who *account, bin Binaries, socket st
 	}
 }
 
-// dropStale moves the postmaster.pid of a crash out of the way. PostgreSQL does so itself unless
-// the pid was given to another process of the same user since; it then refuses to start for ever.
-// The caller has made sure that no postmaster runs here.
-func dropStale(dataDir string) error {
+// dropStale moves what a crash left out of the way: postmaster.pid, and the lock file beside the
+// socket if it is ours too. PostgreSQL does so itself unless there is a process of that pid: one
+// that got the number since, or the dead postmaster that its parent does not reap, as happens in
+// containers. It then refuses to start for ever. The caller knows that no postmaster runs here.
+func dropStale(dataDir, socketDir string) error {
 	path := filepath.Join(dataDir, "postmaster.pid")
 	if err := os.Rename(path, path+".stale"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return denied(err, "move stale postmaster.pid away")
+	}
+	lock := filepath.Join(socketDir, ".s.PGSQL."+port+".lock")
+	if b, err := os.ReadFile(lock); err == nil {
+		if lines := strings.Split(string(b), "\n"); len(lines) > 1 && sameDir(lines[1], dataDir) {
+			if err := os.Remove(lock); err != nil {
+				return denied(err, "remove stale lock file")
+			}
+		}
 	}
 	return nil
 }
@@ -185,111 +193,4 @@ func openLog(path string) (*os.File, int64, error) {
 		return nil, 0, denied(err, "open log")
 	}
 	return f, st.Size(), nil
-}
-
-// Stop ends the server in order: running transactions are rolled back, data is written out. A
-// server that is gone already is no error. A socket directory that todoctl chose goes too.
-func (s *Server) Stop(ctx context.Context) error {
-	_, _, unlock, err := s.opts.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return s.end(ctx)
-}
-
-// Stop ends the server of these options, whatever state it is in, and reports whether there was one.
-func Stop(ctx context.Context, o Options) (stopped bool, err error) {
-	o, _, unlock, err := o.enter(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer unlock()
-	p, ok := readPidFile(o.DataDir)
-	if !ok || !p.alive(o.DataDir) {
-		return false, nil
-	}
-	return true, (&Server{opts: o, pid: p.pid, socket: p.socket}).end(ctx)
-}
-
-func (s *Server) end(ctx context.Context) error {
-	if err := s.signal(ctx, unix.SIGINT); err != nil {
-		return err
-	}
-	if strings.HasPrefix(filepath.Base(s.socket), socketDirPrefix) {
-		_ = os.Remove(s.socket) // it is empty now; what is not empty stays
-	}
-	return nil
-}
-
-// Kill ends the server at once, as a crash would: the next start recovers. For tests.
-func (s *Server) Kill(ctx context.Context) error { return s.signal(ctx, unix.SIGQUIT) }
-
-// Kill ends the server whose data lies in dataDir, if one runs, in whatever state it is.
-func Kill(ctx context.Context, dataDir string) error {
-	p, ok := readPidFile(dataDir)
-	if !ok || !p.alive(dataDir) {
-		return nil
-	}
-	s := &Server{opts: Options{DataDir: dataDir}, pid: p.pid, socket: p.socket}
-	return s.Kill(ctx)
-}
-
-func (s *Server) signal(ctx context.Context, sig unix.Signal) error {
-	for sent := false; s.running(); {
-		if !sent {
-			if err := unix.Kill(s.pid, sig); err != nil && !errors.Is(err, unix.ESRCH) {
-				return denied(err, "stop process %d", s.pid)
-			}
-			sent = true
-		}
-		if !pause(ctx, 3*time.Millisecond) {
-			return cause(ctx, fmt.Sprintf("process %d did not stop yet", s.pid))
-		}
-	}
-	return nil
-}
-
-func (s *Server) running() bool {
-	if s.exited != nil {
-		select {
-		case <-s.exited:
-			return false
-		default:
-			return true
-		}
-	}
-	// Not our child: the pid may be another process by now, so the data directory has to agree.
-	p, ok := readPidFile(s.opts.DataDir)
-	return ok && p.pid == s.pid && p.alive(s.opts.DataDir) || isPostmaster(s.pid, s.opts.DataDir)
-}
-
-// Status tells what is known about the server without touching it.
-func (o Options) Status() (Status, error) {
-	st := Status{State: StateStopped, DataDir: o.DataDir, Log: o.LogFile()}
-	if err := o.check(); err != nil {
-		return st, err
-	}
-	made, err := o.dataVersion()
-	if err != nil {
-		return st, err
-	}
-	if made != "" {
-		st.Version = &made
-	}
-	p, ok := readPidFile(o.DataDir)
-	if !ok || !p.alive(o.DataDir) {
-		return st, nil
-	}
-	st.PID, st.StartedAt, st.SocketDir = &p.pid, &p.started, &p.socket
-	switch {
-	case !p.ready:
-		st.State = StateStarting
-	case p.answers():
-		url := socketURL(p.socket, Database)
-		st.State, st.URL = StateRunning, &url
-	default:
-		st.State = StateUnreachable
-	}
-	return st, nil
 }

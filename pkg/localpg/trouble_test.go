@@ -49,9 +49,14 @@ func TestCrashIsSurvived(t *testing.T) {
 func TestStalePidOfAnotherProcess(t *testing.T) {
 	o := pgtest.Options(t)
 	s := start(t, o)
-	stale, err := os.ReadFile(filepath.Join(o.DataDir, "postmaster.pid"))
-	if err != nil {
-		t.Fatal(err)
+	files := []string{filepath.Join(o.DataDir, "postmaster.pid"), filepath.Join(s.SocketDir(), ".s.PGSQL.5432.lock")}
+	stale := make([]string, len(files))
+	for i, path := range files {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stale[i] = string(b)
 	}
 	fi, err := os.Stat(o.DataDir)
 	if err != nil {
@@ -69,14 +74,14 @@ func TestStalePidOfAnotherProcess(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { _ = other.Wait(); close(ended) }()
 	defer func() { _ = other.Process.Kill(); <-ended }()
-	_, rest, _ := strings.Cut(string(stale), "\n")
-	text := fmt.Sprintf("%d\n%s", other.Process.Pid, rest)
-	path := filepath.Join(o.DataDir, "postmaster.pid")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Lchown(path, int(fi.Sys().(*syscall.Stat_t).Uid), int(fi.Sys().(*syscall.Stat_t).Gid)); err != nil {
-		t.Fatal(err)
+	for i, path := range files {
+		_, rest, _ := strings.Cut(stale[i], "\n")
+		if err := os.WriteFile(path, fmt.Appendf(nil, "%d\n%s", other.Process.Pid, rest), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Lchown(path, int(fi.Sys().(*syscall.Stat_t).Uid), int(fi.Sys().(*syscall.Stat_t).Gid)); err != nil {
+			t.Fatal(err)
+		}
 	}
 
 	wantState(t, o, localpg.StateStopped)

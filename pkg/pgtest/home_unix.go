@@ -42,19 +42,21 @@ func prefix() string { return fmt.Sprintf("todoctl-pgtest-%d-", os.Geteuid()) }
 
 // watcher reads its standard input. A line is the word that all is clean; without one the test
 // binary is gone, and every server under its directory is stopped, then the directory removed. It
-// looks twice: the binary may have died in the instant of starting one. A pid counts only if it
-// is a postgres: the file outlives a crash, and the number may be another process by now.
+// looks twice: the binary may have died in the instant of starting one. A pid counts only if its
+// arguments name the directory: the file outlives a crash, and the number may be another process
+// by now, or one that has ended and that nobody reaps.
 const watcher = `
 trap '' HUP INT TERM
-if read -r word; then exit 0; fi
-name() {
-	if [ -r "/proc/$1/comm" ]; then cat "/proc/$1/comm"; else ps -o comm= -p "$1"; fi
+read -r _ && exit 0
+home=$1
+arguments() {
+	if [ -d /proc/self ]; then cat "/proc/$1/cmdline"; else ps -ww -o command= -p "$1"; fi
 }
 running() {
-	case $(name "$1") in *postgres*) kill -0 "$1" ;; *) false ;; esac
+	arguments "$1" | grep -qF -- "${home##*/}/"
 }
-for round in 1 2; do
-	find "$1" -name postmaster.pid -size +0 | while read -r file; do
+for _ in 1 2; do
+	find "$home" -name postmaster.pid -size +0 | while read -r file; do
 		read -r pid <"$file" || continue
 		running "$pid" && kill -QUIT "$pid"
 		i=0
@@ -63,7 +65,7 @@ for round in 1 2; do
 	done
 	sleep 0.3
 done
-rm -rf -- "$1"
+rm -rf -- "$home"
 `
 
 // newHome makes the directory, locked before it has a name that sweep looks for, and starts the

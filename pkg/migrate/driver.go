@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/todoctl/todoctl/pkg/dbconn"
+	"github.com/todoctl/todoctl/pkg/todo"
 )
 
 const scheme = "todoctl"
@@ -103,6 +104,9 @@ func (d mateDriver) QueryError(query string, err error) error {
 		before := string([]rune(query)[:at-1])
 		e.Message = fmt.Sprintf("line %d of the section: %s", strings.Count(before, "\n")+1, e.Message)
 	}
+	if pg.Code == "42P07" {
+		e.Code, e.Hint = todo.CodeSchema, "something of that name is in the way; rename it, or keep todoctl's apart with --schema todoctl"
+	}
 	if pg.Detail != "" {
 		e.Message += "; " + pg.Detail
 	}
@@ -124,9 +128,6 @@ func (c connector) Connect(context.Context) (driver.Conn, error) {
 	conn, ok := raw.(*stdlib.Conn)
 	if !ok {
 		return nil, fmt.Errorf("unexpected connection %T", raw)
-	}
-	if err := c.s.settle(c.s.ctx, conn.Conn()); err != nil {
-		return nil, errors.Join(err, conn.Close())
 	}
 	return boundConn{conn, c.s.ctx}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,6 +30,7 @@ type session struct {
 	work   *pgx.Conn
 	ctx    context.Context // of the step that runs; dbmate passes none
 	file   string          // migration in progress
+	lifted bool            // we set statement_timeout
 }
 
 // Write takes dbmate's log, which names the file that it begins with.
@@ -46,10 +48,13 @@ func (s *session) Write(p []byte) (int, error) {
 // open connects for work in the schema that is meant.
 func (m *Migrator) open(ctx context.Context) (*session, error) {
 	s := &session{cfg: m.cfg.Copy(), schema: m.schema, note: m.note}
+	if s.cfg.RuntimeParams["statement_timeout"] == "" { // a URL that says one means it
+		s.cfg.RuntimeParams["statement_timeout"], s.lifted = "0", true
+	}
 	if s.schema != "" {
 		s.cfg.RuntimeParams["search_path"] = pgx.Identifier{s.schema}.Sanitize()
 	}
-	conn, err := dbconn.ConnectConfig(ctx, s.cfg)
+	conn, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +82,21 @@ func (m *Migrator) open(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
+// connect lifts the role's statement_timeout: a migration takes the time that it takes. It must be a
+// startup parameter, since a statement that sets it may be cut short itself. A pooler refuses that
+// one, and then the limit stays.
+func (s *session) connect(ctx context.Context) (*pgx.Conn, error) {
+	const limit = "statement_timeout"
+	conn, err := dbconn.ConnectConfig(ctx, s.cfg)
+	if err != nil && s.lifted && strings.Contains(err.Error(), "unsupported startup parameter: "+limit) {
+		s.note("a pooler is in between; a direct connection is better for migrations")
+		delete(s.cfg.RuntimeParams, limit)
+		s.lifted = false
+		return dbconn.ConnectConfig(ctx, s.cfg)
+	}
+	return conn, err
+}
+
 func (s *session) close() {
 	dbconn.Close(s.lock)
 	dbconn.Close(s.work)
@@ -89,13 +109,10 @@ func (m *Migrator) locked(ctx context.Context, f func(*session) (Result, error))
 		return Result{}, err
 	}
 	defer s.close()
-	if s.lock, err = dbconn.ConnectConfig(ctx, s.cfg); err != nil {
+	if s.lock, err = s.connect(ctx); err != nil {
 		return Result{}, err
 	}
 	if err := s.acquire(ctx); err != nil {
-		return Result{}, err
-	}
-	if err := s.settle(ctx, s.work); err != nil {
 		return Result{}, err
 	}
 	return f(s)
@@ -160,12 +177,4 @@ func (s *session) holder(ctx context.Context, tx pgx.Tx) (*string, error) {
 		return nil, nil
 	}
 	return text, err
-}
-
-// settle lifts the role's statement_timeout from a connection of ours: a migration takes the time
-// that it takes. Behind a pooler, whose server connections outlive ours, settings stay as they are.
-func (s *session) settle(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, `SELECT set_config('statement_timeout', '0', false)
-		WHERE pg_backend_pid() = $1::int8::int4`, int64(conn.PgConn().PID()))
-	return dbconn.ReadError(ctx, err)
 }

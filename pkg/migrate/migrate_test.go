@@ -2,9 +2,7 @@ package migrate_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -188,56 +186,3 @@ var errFull = errors.New("no space left")
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
-
-// An index built concurrently must not wait for a migrator that holds the lock or asks for it:
-// either would end in a deadlock.
-func TestLockDoesNotBlockAConcurrentIndexBuild(t *testing.T) {
-	url := pgtest.EmptyDatabase(t)
-	c := pgtest.Connect(t, url)
-	m, _ := migrator(t, url, "")
-	if _, err := m.Up(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	run(t, c, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'idx_todos_pool'::regclass")
-	errs := make(chan error)
-	for range 3 {
-		go func() {
-			m, _ := migrator(t, url, "")
-			_, err := m.Up(context.WithoutCancel(t.Context())) // the first builds the index, the others poll
-			errs <- err
-		}()
-	}
-	for range 3 {
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
-	}
-	if got := text(t, c, "SELECT indisvalid::text FROM pg_index WHERE indexrelid = 'idx_todos_pool'::regclass"); got != "true" {
-		t.Error("the index is still invalid")
-	}
-}
-
-func TestWaiterNamesTheHolderAndEndsWithItsTimeout(t *testing.T) {
-	url := pgtest.EmptyDatabase(t)
-	holder := pgtest.Connect(t, url)
-	run(t, holder, "SET application_name = 'stuck deploy'")
-	run(t, holder, "SELECT pg_advisory_lock(1953457263, hashtext('public'))")
-
-	ctx, cancel := context.WithCancelCause(t.Context())
-	m, said := migrator(t, url, "")
-	said.seen = make(chan string, 10)
-	done := make(chan error)
-	go func() { _, err := m.Up(ctx); done <- err }()
-	if note := <-said.seen; !strings.Contains(note, "stuck deploy") || !strings.Contains(note, fmt.Sprintf("pid %d", holder.PgConn().PID())) {
-		t.Errorf("note: %s", note)
-	}
-	cancel(&todo.Error{Code: todo.CodeTimeout, Message: "timed out"})
-	refused(t, <-done, todo.CodeTimeout, "stuck deploy", "pg_terminate_backend")
-
-	// Once the holder has gone the next one gets through.
-	said.seen = nil
-	run(t, holder, "SELECT pg_advisory_unlock(1953457263, hashtext('public'))")
-	if _, err := m.Up(t.Context()); err != nil {
-		t.Error(err)
-	}
-}

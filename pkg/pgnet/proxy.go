@@ -29,6 +29,7 @@ type Proxy struct {
 	match  []byte // lower case; nil while nothing is armed
 	answer bool   // cut the answer, not the request
 	cuts   int
+	refuse []byte // startup parameter
 }
 
 // NewProxy starts a proxy to the server of a URL that names a socket directory, as pgtest's do. It ends
@@ -82,6 +83,14 @@ func (p *Proxy) CutAnswer(text string) { p.arm(text, true) }
 // never sees.
 func (p *Proxy) CutRequest(text string) { p.arm(text, false) }
 
+// RefuseParameter refuses every connection whose startup message holds this parameter, in the words of
+// a pooler.
+func (p *Proxy) RefuseParameter(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refuse = []byte(name)
+}
+
 // Cuts returns how many connections were broken, so that a test knows that its fault took place.
 func (p *Proxy) Cuts() int {
 	p.mu.Lock()
@@ -132,10 +141,14 @@ func (p *Proxy) serve(ctx context.Context, client net.Conn) {
 }
 
 // requests forwards what the client says, message by message.
-func (p *Proxy) requests(client io.Reader, server io.Writer, cut chan struct{}) {
+func (p *Proxy) requests(client io.ReadWriter, server io.Writer, cut chan struct{}) {
 	for typed := false; ; typed = true { // the first message has no type byte
 		_, message, err := read(client, typed)
 		if err != nil {
+			return
+		}
+		if !typed && p.refuses(message) {
+			_ = p.sayNo(client)
 			return
 		}
 		if typed {
@@ -150,6 +163,19 @@ func (p *Proxy) requests(client io.Reader, server io.Writer, cut chan struct{}) 
 			return
 		}
 	}
+}
+
+func (p *Proxy) refuses(startup []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.refuse) > 0 && bytes.Contains(startup, append(append([]byte{0}, p.refuse...), 0))
+}
+
+func (p *Proxy) sayNo(client io.Writer) error {
+	fields := "SFATAL\x00VFATAL\x00C08P01\x00Munsupported startup parameter: " + string(p.refuse) + "\x00\x00"
+	message := binary.BigEndian.AppendUint32([]byte{'E'}, uint32(len(fields)+4))
+	_, err := client.Write(append(message, fields...))
+	return err
 }
 
 // answers forwards what the server says. After the cut it swallows everything up to the word that

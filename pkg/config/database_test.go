@@ -138,6 +138,7 @@ func TestTwoSourcesOfOneDatabase(t *testing.T) {
 		{"postgres://h", "DATABASE_URL=host=h dbname=alice"},
 		{"postgres://bob@h", "DATABASE_URL=postgres://h/bob"},
 		{"postgres://h/x", "PGHOST=h PGDATABASE=x"},
+		{"postgres://h:6000/x", "PGHOST=h PGPORT=6000 PGDATABASE=x"},
 		{"service=q", "PGSERVICE=q"},
 		{`host=h dbname='it\'s'`, "DATABASE_URL=postgres://h/it%27s"},
 		{"postgres://u:p%40ss@h1:1,h2:2/x", "DATABASE_URL=host=h1,h2 port=1,2 dbname=x"},

@@ -118,6 +118,12 @@ func address(host string, port uint16) string {
 // checkParams drops the keys that other clients put into a URL and that a server would refuse as
 // unknown settings, and refuses those whose silent loss would weaken the connection.
 func checkParams(params map[string]string, source string) error {
+	for key, value := range params { // names of settings have no case, and ours must meet theirs
+		if lower := strings.ToLower(key); lower != key {
+			delete(params, key)
+			params[lower] = value
+		}
+	}
 	for key := range params {
 		switch key {
 		case "keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",

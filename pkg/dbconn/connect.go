@@ -54,7 +54,9 @@ func Close(conn *pgx.Conn) {
 // connectError explains a failed connection attempt.
 func connectError(ctx context.Context, cfg *pgx.ConnConfig, err error) error {
 	if e := contextError(ctx, err); e != nil {
-		return e.With("server", Identity(cfg))
+		e = e.With("server", Identity(cfg))
+		e.Message += " (connecting to " + servers(cfg) + ")"
+		return e
 	}
 	id := Identity(cfg)
 	var pg *pgconn.PgError

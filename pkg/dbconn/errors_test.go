@@ -117,7 +117,7 @@ func TestCancelReachesTheServer(t *testing.T) {
 func TestSettingsOfTheRoleDoNotChangeHowResultsRead(t *testing.T) {
 	url := pgtest.Database(t)
 	role := ownRole(t, url, "datestyle = 'German'", "timezone = 'Asia/Kolkata'", "client_encoding = 'latin1'")
-	conn := connect(t, dbconn.Options{URL: withUser(t, url, role)})
+	conn := connect(t, dbconn.Options{URL: with(t, withUser(t, url, role), "TimeZone", "Asia/Kolkata", "DateStyle", "German")})
 	if got := text(t, conn, "SELECT '2026-12-01 10:00:00+00'::timestamptz::text || ' ä €'"); got != "2026-12-01 10:00:00+00 ä €" {
 		t.Error(got)
 	}

@@ -2,6 +2,7 @@ package dbconn
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -34,8 +35,8 @@ func unsafePassfile(s string) string {
 		return ""
 	}
 	path := os.Getenv("PGPASSFILE")
-	if m := regexp.MustCompile(`[?&\s]passfile=([^&\s]+)`).FindStringSubmatch(" " + s); m != nil {
-		path = strings.Trim(m[1], "'")
+	if said := passfileOf(s); said != "" {
+		path = said
 	}
 	if path == "" {
 		home, err := os.UserHomeDir()
@@ -48,6 +49,25 @@ func unsafePassfile(s string) string {
 		return path
 	}
 	return ""
+}
+
+// passfileOf returns the passfile that a URL or keyword DSN names itself.
+func passfileOf(s string) string {
+	if rest, isURL := cutScheme(s); isURL {
+		for pair := range strings.SplitSeq(split(rest).query, "&") {
+			if value, ok := strings.CutPrefix(pair, "passfile="); ok {
+				if path, err := url.PathUnescape(value); err == nil {
+					return path
+				}
+			}
+		}
+		return ""
+	}
+	m := regexp.MustCompile(`(?:^|\s)passfile\s*=\s*(?:'((?:[^'\\]|\\.)*)'|(\S+))`).FindStringSubmatch(s)
+	if m == nil {
+		return ""
+	}
+	return regexp.MustCompile(`\\(.)`).ReplaceAllString(m[1]+m[2], "$1")
 }
 
 // dropPassfile takes a password that came from the passfile out of cfg: it is read again without one.

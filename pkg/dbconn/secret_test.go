@@ -212,7 +212,7 @@ func TestC089ServiceFileAndPassfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PGPASSFILE", passfile)
-	for _, o := range []dbconn.Options{{}, {URL: url}, {URL: "host=127.0.0.1 passfile=" + passfile}, {URL: "postgres://?service=t"}} {
+	for _, o := range []dbconn.Options{{}, {URL: url}, {URL: "host=127.0.0.1 passfile = '" + passfile + "'"}, {URL: strings.ReplaceAll(url, "/pp", "%2Fpp")}, {URL: "postgres://?service=t"}} {
 		_, err := dbconn.Connect(t.Context(), o)
 		refused(t, err, todo.CodeDenied, "todoctl", "127.0.0.1:"+s.Port)
 		if w := strings.Join(dbconn.Warnings(o), "\n"); !strings.Contains(w, passfile) || !strings.Contains(w, "chmod 600") {

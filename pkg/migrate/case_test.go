@@ -138,7 +138,7 @@ func TestC100InvalidIndex(t *testing.T) {
 	_, err = m.Up(t.Context())
 	refused(t, err, todo.CodeSchema, "idx_todos_dedupe", "k")
 	run(t, c, "DELETE FROM todos")
-	if r, err = m.Up(t.Context()); err != nil {
+	if _, err = m.Up(t.Context()); err != nil {
 		t.Errorf("up after the rows are gone: %v", err)
 	}
 	if st, err = m.Status(t.Context()); err != nil || !st.Current {

@@ -212,7 +212,8 @@ func read(r io.Reader, typed bool) (kind byte, message []byte, err error) {
 	if size < 0 || size > 1<<30 {
 		return 0, nil, fmt.Errorf("message of %d bytes", size)
 	}
-	message = append(head, make([]byte, size)...)
+	message = make([]byte, len(head)+size)
+	copy(message, head)
 	_, err = io.ReadFull(r, message[len(head):])
 	return head[0], message, err
 }

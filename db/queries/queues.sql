@@ -1,5 +1,5 @@
 -- Counts for each queue the todos in every live condition and the dead ones, and finds the oldest claimable.
--- Done rows are in none of the indexes that this reads.
+-- Done rows are in none of the indexes that this reads. A time of -infinity, stored by hand, has no age.
 -- Guard: none; changes no row. Index: idx_todos_pool, idx_todos_assigned, idx_todos_dead.
 WITH live AS (
   SELECT queue, state, run_at, available_at FROM todos WHERE available_at IS NOT NULL AND assignee IS NULL
@@ -15,8 +15,8 @@ counts AS (
          count(*) FILTER (WHERE state = 'claimed' AND available_at <= now()) AS expired,
          count(*) FILTER (WHERE state = 'failed') AS retrying,
          0::bigint AS dead,
-         min(available_at) FILTER (WHERE available_at <= now()) AS oldest,
-         min(available_at) FILTER (WHERE available_at <= now() AND state = 'claimed') AS oldest_expired
+         min(available_at) FILTER (WHERE available_at <= now() AND isfinite(available_at)) AS oldest,
+         min(available_at) FILTER (WHERE available_at <= now() AND isfinite(available_at) AND state = 'claimed') AS oldest_expired
     FROM live GROUP BY queue
   UNION ALL
   SELECT queue, 0, 0, 0, 0, 0, count(*), NULL, NULL FROM todos

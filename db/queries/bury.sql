@@ -2,18 +2,17 @@
 -- Counts neither an attempt nor a lease; a lease that it ends gets its row of history.
 -- Guard: pending, retrying, or a lease that ran out; any lease with force. Index: todos_pkey.
 WITH l AS MATERIALIZED (
-  SELECT id, state, owner, claimed_at, lease_seq, attempt FROM todos
+  SELECT id, state, owner, claimed_at, lease_seq, attempt, coalesce(@reason::text, error, 'buried') AS error FROM todos
    WHERE id = ANY (@ids::text[])
      AND (state = 'pending' OR state = 'failed' AND next_retry_at IS NOT NULL
           OR state = 'claimed' AND (@force::bool OR lease_expires_at <= now()))
    ORDER BY id FOR UPDATE),
 f AS (
   UPDATE todos t SET state = 'failed', next_retry_at = NULL, lease_expires_at = NULL, completed_at = now(), updated_at = now(),
-         error = coalesce(@reason::text, t.error, 'buried'),
+         error = l.error,
          fingerprint = CASE WHEN @reason::text IS NULL AND t.error IS NOT NULL THEN t.fingerprint ELSE @fingerprint::text END
     FROM l WHERE t.id = l.id RETURNING t.*),
 h AS (
   INSERT INTO todo_attempts (todo_id, lease_seq, attempt, owner, claimed_at, outcome, error)
-  SELECT l.id, l.lease_seq, l.attempt, l.owner, l.claimed_at, 'buried', f.error
-    FROM l JOIN f ON f.id = l.id WHERE l.state = 'claimed')
+  SELECT l.id, l.lease_seq, l.attempt, l.owner, l.claimed_at, 'buried', l.error FROM l WHERE l.state = 'claimed')
 SELECT f.*, now() AS server_now FROM f

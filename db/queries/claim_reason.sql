@@ -11,8 +11,9 @@ SELECT q.q AS queue,
            UNION ALL
            SELECT (SELECT assignee FROM todos WHERE assignee > who.name AND available_at IS NOT NULL ORDER BY assignee LIMIT 1)
              FROM who WHERE who.name IS NOT NULL)
-         SELECT 1 FROM who WHERE EXISTS (SELECT 1 FROM todos a
-            WHERE a.assignee = who.name AND a.assignee <> @owner::text AND a.queue = q.q AND a.available_at <= now())) w) AS assigned,
+         SELECT 1 FROM who CROSS JOIN LATERAL (SELECT 1 FROM todos a
+            WHERE a.assignee = who.name AND a.queue = q.q AND a.available_at <= now() LIMIT 1) a
+          WHERE who.name <> @owner::text) w) AS assigned,
        EXISTS (SELECT 1 FROM queues z WHERE z.name = q.q)
          OR EXISTS (SELECT 1 FROM todos WHERE queue = q.q AND assignee IS NULL AND available_at IS NOT NULL)
          OR EXISTS (SELECT 1 FROM todos WHERE queue = q.q AND state = 'failed' AND available_at IS NULL) AS known

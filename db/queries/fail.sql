@@ -22,6 +22,5 @@ f AS (
    WHERE t.id = l.id RETURNING t.*),
 h AS (
   INSERT INTO todo_attempts (todo_id, lease_seq, attempt, owner, claimed_at, outcome, error, result)
-  SELECT l.id, l.lease_seq, l.attempt, l.owner, l.claimed_at, @outcome::text, @error::text, @result::text::jsonb
-    FROM l JOIN f ON f.id = l.id)
+  SELECT l.id, l.lease_seq, l.attempt, l.owner, l.claimed_at, @outcome::text, @error::text, @result::text::jsonb FROM l)
 SELECT f.*, now() AS server_now FROM f

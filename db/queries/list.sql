@@ -1,7 +1,7 @@
 -- Lists one page of the todos that a filter matches, in id order. Every filter is null where it was not given.
 -- Rows that the filters without an index (error, payload) refuse come back with matched = false, so that the caller
 -- can count what was read and go on from there.
--- Guard: none; changes no row. Index: todos_pkey, idx_todos_dead, idx_todos_fingerprint or idx_todos_dedupe, in id order.
+-- Guard: none; changes no row. Index: todos_pkey, in id order.
 SELECT t.id, t.queue, t.source, t.kind, t.title, t.event_id, t.idempotency_key, t.assignee, t.state, t.owner,
        t.lease_expires_at, t.lease_seq, t.attempt, t.max_attempts, t.progress, t.progress_seq, t.error, t.fingerprint, t.next_retry_at, t.run_at,
        t.available_at, t.created_at, t.updated_at, t.claimed_at, t.completed_at,
@@ -10,6 +10,7 @@ SELECT t.id, t.queue, t.source, t.kind, t.title, t.event_id, t.idempotency_key, 
        (@error::text IS NULL OR t.error ~ @error::text) AND (@payload::text IS NULL OR t.payload @> @payload::text::jsonb) AS matched
   FROM todos t
  WHERE t.id > @after::text
+   AND (@ids::text[] IS NULL OR t.id = ANY (@ids::text[]))
    AND (@queues::text[] IS NULL OR t.queue = ANY (@queues::text[]))
    AND (NOT @live::bool OR t.available_at IS NOT NULL)
    AND (NOT @dead::bool OR t.state = 'failed' AND t.available_at IS NULL)

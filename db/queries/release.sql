@@ -13,6 +13,5 @@ f AS (
     FROM l WHERE t.id = l.id RETURNING t.*),
 h AS (
   INSERT INTO todo_attempts (todo_id, lease_seq, attempt, owner, claimed_at, outcome, error)
-  SELECT l.id, l.lease_seq, l.attempt, l.owner, l.claimed_at, 'released', @error::text
-    FROM l JOIN f ON f.id = l.id)
+  SELECT l.id, l.lease_seq, l.attempt, l.owner, l.claimed_at, 'released', @error::text FROM l)
 SELECT f.*, now() AS server_now FROM f

@@ -54,7 +54,7 @@ func (c *Client) EnqueueMany(ctx context.Context, next func() (*NewTodo, error),
 	}
 	var live map[int]string
 	used := false
-	err := c.transaction(ctx, func(x *tx) error {
+	err := c.transaction(ctx, nil, func(x *tx) error {
 		if used && !src.whole {
 			return todo.Errorf(todo.CodeUnavailable, "the import met another one; nothing was written").
 				WithHint("run it again: a stream cannot be read twice by itself")

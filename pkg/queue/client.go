@@ -118,7 +118,11 @@ func (c *Client) tries(ctx context.Context, a access, once func() error) error {
 
 func (c *Client) pipeline(ctx context.Context, steps []step) error {
 	var batch pgx.Batch
-	for _, s := range append([]step{c.limits(ctx)}, steps...) {
+	off := []string{}
+	for _, s := range steps {
+		off = append(off, without(s.name)...)
+	}
+	for _, s := range append([]step{c.limits(ctx, off)}, steps...) {
 		sql, err := statement(s.name)
 		if err != nil {
 			return err
@@ -129,11 +133,12 @@ func (c *Client) pipeline(ctx context.Context, steps []step) error {
 }
 
 // transaction runs f between BEGIN and COMMIT, for what needs one answer to ask the next question.
-func (c *Client) transaction(ctx context.Context, f func(*tx) error) error {
+// off are the planner's methods that its statements must do without.
+func (c *Client) transaction(ctx context.Context, off []string, f func(*tx) error) error {
 	return c.tries(ctx, writes, func() error {
 		return pgx.BeginFunc(ctx, c.conn, func(t pgx.Tx) error {
 			x := &tx{ctx: ctx, tx: t}
-			if err := x.do(c.limits(ctx)); err != nil {
+			if err := x.do(c.limits(ctx, off)); err != nil {
 				return err
 			}
 			return f(x)
@@ -172,9 +177,13 @@ func (x *tx) count(s step) (int, error) {
 
 // limits bounds what follows in the same transaction: waits for locks always, statements when the
 // caller has a deadline, so that the server stops even if this process can no longer tell it to.
-func (c *Client) limits(ctx context.Context) step {
-	names := []string{"lock_timeout"}
-	values := []string{milliseconds(c.opt.LockTimeout)}
+// It also turns off the planner's methods that the plans must do without.
+func (c *Client) limits(ctx context.Context, off []string) step {
+	names := []string{"lock_timeout", "jit"}
+	values := []string{milliseconds(c.opt.LockTimeout), "off"}
+	for _, method := range off {
+		names, values = append(names, method), append(values, "off")
+	}
 	if end, ok := ctx.Deadline(); ok {
 		names = append(names, "statement_timeout")
 		values = append(values, milliseconds(max(time.Until(end), 0)+time.Second))

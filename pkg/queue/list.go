@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -55,24 +56,37 @@ type Scanned struct {
 	Short bool      // the scan limit ended the list early
 }
 
+// few is up to how many ids a list is read id by id.
+const few = 10_000
+
 // List yields the todos that match, in id order, page by page: each statement reads on after the
-// last id, so a list of any length holds neither memory nor a snapshot.
+// last id, so a list of any length holds no snapshot, and of memory a bounded list of ids.
 func (c *Client) List(ctx context.Context, f Filter, p Page, scanned *Scanned) iter.Seq2[todo.Todo, error] {
 	return func(yield func(todo.Todo, error) bool) {
-		after, left, read := p.After, p.Limit, 0
+		ids, err := c.few(ctx, f, p.After)
+		if err != nil {
+			yield(todo.Todo{}, err)
+			return
+		}
+		after, left, read, walk := p.After, p.Limit, 0, ids == nil
 		limit := f.ScanLimit
 		if limit == 0 {
 			limit = DefaultScanLimit
 		}
-		for {
+		for walk || len(ids) > 0 {
 			size := pageSize
-			if f.indexed() && p.Limit > 0 {
-				size = min(size, left)
-			}
 			if !f.indexed() {
 				size = min(size, limit-read)
 			}
-			rows, err := c.page(ctx, f, p, after, size, scanned)
+			var part []string
+			if !walk {
+				part = ids[:min(size, len(ids))]
+				ids = ids[len(part):]
+			}
+			if f.indexed() && p.Limit > 0 {
+				size = min(size, left)
+			}
+			rows, err := c.page(ctx, f, p, after, size, part, scanned)
 			if err != nil {
 				yield(todo.Todo{}, err)
 				return
@@ -89,24 +103,57 @@ func (c *Client) List(ctx context.Context, f Filter, p Page, scanned *Scanned) i
 					return
 				}
 			}
-			if read += len(rows); len(rows) < size {
+			if read += len(rows); walk && len(rows) < size {
 				return
 			}
 			if !f.indexed() && read >= limit {
-				scanned.Short = true
+				scanned.Short = walk || len(ids) > 0
 				return
 			}
 		}
 	}
 }
 
+// few returns the ids that can match, in order, or nil where they are many or no index finds them.
+func (c *Client) few(ctx context.Context, f Filter, after string) ([]string, error) {
+	live, dead := false, false
+	for _, s := range f.Conditions {
+		live = live || s != todo.IsDead
+		dead = dead || s == todo.IsDead
+	}
+	if len(f.Conditions) == 0 || slices.Contains(f.Conditions, todo.IsDone) {
+		return nil, nil
+	}
+	var ids []string
+	err := c.run(ctx, reads, func() []step {
+		ids = []string{}
+		return []step{{name: "list_few", args: pgx.StrictNamedArgs{"live": live, "dead": dead, "after": after, "page": few + 1,
+			"queues": orNull(f.Queues), "owners": orNull(f.Owners), "assignees": orNull(f.Assignees), "keys": orNull(f.Keys),
+			"fingerprints": orNull(f.Fingerprints)},
+			row: func(row pgx.CollectableRow) error {
+				var id string
+				err := row.Scan(&id)
+				ids = append(ids, id)
+				return err
+			}}}
+	})
+	if err != nil || len(ids) > few {
+		return nil, err
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
 func (f Filter) indexed() bool { return f.Error == nil && f.Payload == nil }
 
-func (c *Client) page(ctx context.Context, f Filter, p Page, after string, size int, scanned *Scanned) ([]sight, error) {
+// page reads one page: the next todos after an id, or some of ids where these are given.
+func (c *Client) page(ctx context.Context, f Filter, p Page, after string, size int, ids []string, scanned *Scanned) ([]sight, error) {
 	var rows []sight
+	args := f.args(after, size, p.Bodies)
+	args["ids"] = ids
 	err := c.run(ctx, reads, func() []step {
 		rows = nil
-		return []step{{name: "planner"}, {name: "list", args: f.args(after, size, p.Bodies), row: func(row pgx.CollectableRow) error {
+		return []step{{name: "list", args: args, row: func(row pgx.CollectableRow) error {
 			t, x, err := scan(row)
 			rows = append(rows, sight{t, x})
 			scanned.Now = x.now

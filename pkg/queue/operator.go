@@ -67,7 +67,7 @@ func (c *Client) byID(ctx context.Context, verb string, ids []string, apply func
 // applied runs one part in a transaction of its own and returns the todos as they were left.
 func (c *Client) applied(ctx context.Context, ids []string, apply func(*tx, []string, map[string]todo.Todo) error) (map[string]todo.Todo, error) {
 	var changed map[string]todo.Todo
-	err := c.transaction(ctx, func(x *tx) error {
+	err := c.transaction(ctx, byID(), func(x *tx) error {
 		changed = map[string]todo.Todo{}
 		if err := apply(x, ids, changed); err != nil {
 			return err

@@ -99,7 +99,7 @@ func (c *Client) prunePage(ctx context.Context, args pgx.StrictNamedArgs) (ids [
 	err = c.run(ctx, reads, func() []step {
 		ids, full = nil, false
 		n := 0
-		return []step{{name: "planner"}, {name: "prune_list", args: args, row: func(row pgx.CollectableRow) error {
+		return []step{{name: "prune_list", args: args, row: func(row pgx.CollectableRow) error {
 			var take bool
 			err := row.Scan(&last, &take)
 			if take {

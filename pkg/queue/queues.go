@@ -32,7 +32,7 @@ func (c *Client) Queues(ctx context.Context, only []string) ([]Counts, error) {
 	var list []Counts
 	err := c.run(ctx, reads, func() []step {
 		list = nil
-		return []step{{name: "planner"}, {name: "queues", args: pgx.StrictNamedArgs{"queues": orNull(only)}, row: func(row pgx.CollectableRow) error {
+		return []step{{name: "queues", args: pgx.StrictNamedArgs{"queues": orNull(only)}, row: func(row pgx.CollectableRow) error {
 			var q Counts
 			var paused *bool
 			err := row.Scan(&q.Queue, &q.Pending, &q.Delayed, &q.Claimed, &q.Expired, &q.Retrying, &q.Dead,

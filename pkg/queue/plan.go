@@ -1,0 +1,26 @@
+package queue
+
+// Statistics are those of the last ANALYZE, and a queue fills, drains and is leased in seconds: a
+// plan must not depend on them. So each statement's transaction takes from the planner what it could
+// be led astray to. Compiling expressions (jit) costs more than any of these statements.
+
+// without returns the planner's methods that the plan of a statement must do without.
+func without(name string) []string {
+	switch name {
+	case "claim", "claim_many", "claim_id", "claim_capped", "claim_reason":
+		return []string{"enable_seqscan", "enable_bitmapscan"} // read in order, and only as far as needed
+	case "list", "prune_list":
+		return []string{"enable_seqscan", "enable_bitmapscan", "enable_sort"} // a page in id order
+	case "list_few", "queues", "reap_list", "pause_running", "enqueue_live":
+		return []string{"enable_seqscan"} // terminal rows are in none of the indexes
+	case "heartbeat", "complete", "complete_each", "fail", "release", "progress", "reap", "classify", "show", "prune":
+		return byID()
+	}
+	return nil
+}
+
+// byID is for statements that visit named todos: with a scan of the whole table instead, twice the
+// todos would be four times the work, and so they would be with a join by anything but the index.
+func byID() []string {
+	return []string{"enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin"}
+}

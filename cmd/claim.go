@@ -140,10 +140,10 @@ func dueOf(err error) todo.Time {
 }
 
 // handOver prints what was claimed. If that fails, or the process was told to end, the todos are
-// given back: a worker that never learnt of its lease would hold it until it lapses.
+// given back: a worker that never learnt of its lease would hold it until it lapses. A closed pipe stays
+// an error from then on, so that what -o env says at the end does not kill the process before its exit status.
 func (a *App) handOver(ctx context.Context, q *queue.Client, shape render.Shape, got []todo.Todo) error {
 	restore := keepPipeErrors()
-	defer restore()
 	err := ctx.Err()
 	if err == nil {
 		rows := make([]any, len(got))
@@ -151,6 +151,7 @@ func (a *App) handOver(ctx context.Context, q *queue.Client, shape render.Shape,
 			rows[i] = t
 		}
 		if err = a.Print(shape, zero(), rows...); err == nil {
+			restore()
 			return nil
 		}
 	} else {

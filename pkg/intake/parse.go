@@ -55,38 +55,6 @@ func (r *Reader) parse(raw []byte, tooLong bool) (*queue.NewTodo, error) {
 	return &n, CheckTodo(&n)
 }
 
-// object returns the members of a JSON object. A member that is there twice is refused: two readers
-// could each believe another of them.
-func object(raw []byte) (map[string]json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := d.Token(); err != nil {
-		return nil, err
-	}
-	members := map[string]json.RawMessage{}
-	for d.More() {
-		t, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		name := t.(string)
-		if _, twice := members[name]; twice {
-			return nil, fmt.Errorf("field %q is there twice", name)
-		}
-		if !slices.Contains(Fields(), name) {
-			if near := todo.Nearest(name, Fields()); near != "" {
-				return nil, fmt.Errorf("unknown field %q, did you mean %q?", name, near)
-			}
-			return nil, fmt.Errorf("unknown field %q", name)
-		}
-		var v json.RawMessage
-		if err := d.Decode(&v); err != nil {
-			return nil, err
-		}
-		members[name] = v
-	}
-	return members, nil
-}
-
 // overlay puts the members of a line over the defaults.
 func overlay(n *queue.NewTodo, members map[string]json.RawMessage) error {
 	text := func(name string, to *string) error {
@@ -203,8 +171,8 @@ func CheckTodo(n *queue.NewTodo) error {
 	if n.MaxAttempts < 1 || n.MaxAttempts > 1<<31-1 {
 		return fmt.Errorf("max_attempts %d is out of range: 1 to %d", n.MaxAttempts, 1<<31-1)
 	}
-	for what, s := range map[string]string{"title": n.Title, "kind": n.Kind, "source": n.Source} {
-		if err := todo.CheckText(what, s); err != nil {
+	for _, err := range []error{todo.CheckText("title", n.Title), todo.CheckText("kind", n.Kind), todo.CheckText("source", n.Source)} {
+		if err != nil {
 			return err
 		}
 	}

@@ -3,9 +3,13 @@
 package cmd_test
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -66,7 +70,7 @@ func fakeServer(t *testing.T, version, body string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
+	if err := os.Chmod(dir, 0o777); err != nil { // under root another user runs them, and leaves a file
 		t.Fatal(err)
 	}
 	script := "#!/bin/sh\n[ \"$1\" != --version ] || { echo 'postgres (PostgreSQL) " + version + "'; exit 0; }\n" + body + "\n"
@@ -99,6 +103,41 @@ func TestLocalStartFailureShowsTheLog(t *testing.T) {
 		t.Errorf("as JSON: %s", r.err)
 	}
 	c.local(0, "start") // nothing was lost
+}
+
+// Ctrl-C while the data directory is being made ends what was started, and leaves no half of it.
+func TestLocalStartInterrupted(t *testing.T) {
+	c := newLocalCLI(t)
+	bin := fakeServer(t, "15.7", `echo $$ >"${0%/*}/part"; mv "${0%/*}/part" "${0%/*}/pid"; exec sleep 1000`)
+	p := c.start("todoctl", "local", "start", "--pg-bin", bin)
+	var text []byte
+	waitUntil(t, "initdb", func() bool {
+		var err error
+		text, err = os.ReadFile(filepath.Join(bin, "pid"))
+		return err == nil
+	})
+	if err := p.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := <-p.done; !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGINT {
+		t.Errorf("ended with %v: %s", err, p.errs.String())
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitUntil(t, "the end of initdb", func() bool { return syscall.Kill(pid, 0) != nil })
+	left, err := os.ReadDir(filepath.Join(c.dir, "state", "todoctl", "pg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range left {
+		if e.IsDir() {
+			t.Errorf("%s was left", e.Name())
+		}
+	}
+	c.local(0, "start")
 }
 
 func TestLocalDataOfAnotherMajorVersion(t *testing.T) {

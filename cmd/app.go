@@ -55,16 +55,21 @@ func (a *App) Getenv(name string) string {
 	return ""
 }
 
+// flagsOf returns the flags that were given to a command.
+func flagsOf(c *cobra.Command) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		if f := c.Flags().Lookup(name); f != nil && f.Changed {
+			return f.Value.String(), true
+		}
+		return "", false
+	}
+}
+
 // load reads the settings once the command line is known, and starts the command's own deadline.
 func (a *App) load(c *cobra.Command) error {
 	cfg, err := config.Load(config.Input{
-		Env: a.Env,
-		Flags: func(name string) (string, bool) {
-			if f := c.Flags().Lookup(name); f != nil && f.Changed {
-				return f.Value.String(), true
-			}
-			return "", false
-		},
+		Env:      a.Env,
+		Flags:    flagsOf(c),
 		LocalURL: func() (string, bool) { return localpg.RunningURL(a.Getenv) },
 	})
 	if err != nil {

@@ -49,7 +49,7 @@ func newClaim(app *App) *cobra.Command {
 
 func claimShape(many bool) render.Shape {
 	return render.Shape{Many: many, Fields: render.FieldsOf(todo.Todo{}),
-		Table: []string{"receipt", "queue", "kind", "title", "attempt", "max_attempts:MAX", "lease_expires_at:LEASE"},
+		Table: []string{"receipt", "queue", "kind?", "title", "attempt:TRY", "max_attempts:MAX?", "lease_expires_at:LEASE?"},
 		TSV:   []string{"receipt", "queue", "kind", "attempt", "max_attempts", "title"}}
 }
 

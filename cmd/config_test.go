@@ -247,7 +247,7 @@ func TestCaseC121MisspeltKeyStopsACommand(t *testing.T) {
 		t.Errorf("%s", r.err)
 	}
 	// Help, version and completion stay usable, and completion stays clean.
-	for _, argv := range [][]string{{"--help"}, {"list", "--help"}, {"--version"}, {"completion", "bash"},
+	for _, argv := range [][]string{{"--help"}, {"list", "--help"}, {"--version"}, {"version"}, {"help", "exit-codes"}, {"completion", "bash"},
 		{"__complete", "list", "-q", ""}, {"__complete", "list", "--state", ""}, {"__complete", "config", ""}} {
 		if r := c.run(argv...); r.code != 0 || strings.Contains(r.err+r.out, "config file "+path) {
 			t.Errorf("%v: exit %d\n%s%s", argv, r.code, r.out, r.err)

@@ -46,7 +46,7 @@ func (o *listOptions) pageFlags(c *cobra.Command) {
 
 func listShape() render.Shape {
 	return render.Shape{Many: true, Fields: render.FieldsOf(todo.Todo{}),
-		Table: []string{"id", "queue", "kind", "title", "condition", "attempt", "available_at:DUE"},
+		Table: []string{"id", "queue", "kind?", "title", "condition", "attempt:TRY?", "available_at:DUE?"},
 		Wide: []string{"id", "queue", "kind", "source", "title", "condition", "owner", "assignee", "attempt", "max_attempts", "available_at:DUE",
 			"idempotency_key", "created_at", "error"},
 		TSV: []string{"id", "queue", "condition", "attempt", "kind", "title"}}

@@ -38,8 +38,14 @@ func newRoot(app *App) *cobra.Command {
 		},
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			app.running = true
-			if c.Name() == cobra.ShellCompRequestCmd || c.Name() == cobra.ShellCompNoDescRequestCmd {
+			switch c.Name() {
+			case cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
 				return nil // a completion reads the settings of the command that it completes, in silence
+			case "help":
+				return nil // help must come also where the settings are what is wrong
+			}
+			if f := c.Flags().Lookup("jq"); f.Changed && app.Flags.JQ == "" {
+				return usagef("--jq: the filter is empty")
 			}
 			return app.load(c)
 		},

@@ -56,7 +56,7 @@ func TestCaseC150InfiniteTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, argv := range []string{"list -o json", "list -o table", "list", "show " + leased, "show " + retrying + " -o table", "list --held-by w -o wide"} {
+	for _, argv := range []string{"list -o json", "list -o table", "list", "show " + leased, "show " + retrying + " -o table", "list --held-by w -o wide", "queues -o json", "queues -o table"} {
 		if r := c.run(strings.Fields(argv)...); r.code != 0 {
 			t.Errorf("%s: exit %d: %s", argv, r.code, r.err)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/todoctl/todoctl/pkg/config"
 	"github.com/todoctl/todoctl/pkg/migrate"
 	"github.com/todoctl/todoctl/pkg/render"
 )
@@ -39,6 +40,15 @@ func newVersion(app *App) *cobra.Command {
 		Example: `  todoctl version
   todoctl version --jq .schema`,
 		ValidArgsFunction: cobra.NoFileCompletions,
+		// What runs here must be told also where the settings are what is wrong.
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			app.running = true
+			if err := app.load(c); err != nil && app.Config == nil {
+				app.Config, err = config.Load(config.Input{Flags: flagsOf(c)})
+				return err
+			}
+			return nil
+		},
 		RunE: func(*cobra.Command, []string) error {
 			return app.Print(render.Shape{Fields: render.FieldsOf(VersionInfo{}), ID: "version"}, zero(), app.Version.filled())
 		},

@@ -109,9 +109,9 @@ func (c *Client) tries(ctx context.Context, a access, once func() error) error {
 		case dbconn.Retryable(err) && try < attempts && ctx.Err() == nil:
 			continue
 		case a == reads:
-			return dbconn.ReadError(ctx, err)
+			return dbconn.WithRole(dbconn.ReadError(ctx, err), c.conn.Config())
 		default:
-			return dbconn.WriteError(ctx, err)
+			return dbconn.WithRole(dbconn.WriteError(ctx, err), c.conn.Config())
 		}
 	}
 }

@@ -13,6 +13,7 @@ UPDATE todos t SET
   owner            = CASE WHEN c.attempt >= c.max_attempts THEN t.owner END,
   claimed_at       = CASE WHEN c.attempt >= c.max_attempts THEN t.claimed_at END,
   completed_at     = CASE WHEN c.attempt >= c.max_attempts THEN now() END,
+  run_at           = CASE WHEN c.state = 'failed' THEN least(t.run_at, t.available_at) ELSE t.run_at END, -- where its backoff ended, also if that was moved by hand
   lease_expires_at = NULL,
   next_retry_at    = NULL,
   error            = CASE WHEN c.state = 'claimed' THEN 'lease expired' ELSE t.error END,

@@ -16,5 +16,5 @@ SELECT q.q AS queue,
           WHERE who.name <> @owner::text) w) AS assigned,
        EXISTS (SELECT 1 FROM queues z WHERE z.name = q.q)
          OR EXISTS (SELECT 1 FROM todos WHERE queue = q.q AND assignee IS NULL AND available_at IS NOT NULL)
-         OR EXISTS (SELECT 1 FROM todos WHERE queue = q.q AND state = 'failed' AND available_at IS NULL) AS known
+         OR (SELECT true FROM todos WHERE queue = q.q AND state = 'failed' AND available_at IS NULL ORDER BY id LIMIT 1) IS NOT NULL AS known
   FROM unnest(@queues::text[]) q(q)

@@ -116,32 +116,40 @@ func (c *Client) List(ctx context.Context, f Filter, p Page, scanned *Scanned) i
 
 // few returns the ids that can match, in order, or nil where they are many or no index finds them.
 func (c *Client) few(ctx context.Context, f Filter, after string) ([]string, error) {
-	live, dead := false, false
-	for _, s := range f.Conditions {
-		live = live || s != todo.IsDead
-		dead = dead || s == todo.IsDead
-	}
-	if len(f.Conditions) == 0 || slices.Contains(f.Conditions, todo.IsDone) {
+	args := f.fewArgs(after)
+	if args == nil {
 		return nil, nil
 	}
 	var ids []string
 	err := c.run(ctx, reads, func() []step {
 		ids = []string{}
-		return []step{{name: "list_few", args: pgx.StrictNamedArgs{"live": live, "dead": dead, "after": after, "page": few + 1,
-			"queues": orNull(f.Queues), "owners": orNull(f.Owners), "assignees": orNull(f.Assignees), "keys": orNull(f.Keys),
-			"fingerprints": orNull(f.Fingerprints)},
-			row: func(row pgx.CollectableRow) error {
-				var id string
-				err := row.Scan(&id)
-				ids = append(ids, id)
-				return err
-			}}}
+		return []step{{name: "list_few", args: args, row: func(row pgx.CollectableRow) error {
+			var id string
+			err := row.Scan(&id)
+			ids = append(ids, id)
+			return err
+		}}}
 	})
 	if err != nil || len(ids) > few {
 		return nil, err
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), nil
+}
+
+// fewArgs returns nil for a filter that done todos may match: no index holds them.
+func (f Filter) fewArgs(after string) pgx.StrictNamedArgs {
+	live, dead := false, false
+	for _, s := range f.Conditions {
+		live = live || s != todo.IsDead
+		dead = dead || s == todo.IsDead
+	}
+	if len(f.Conditions) == 0 || slices.Contains(f.Conditions, todo.IsDone) {
+		return nil
+	}
+	return pgx.StrictNamedArgs{"live": live, "dead": dead, "after": after, "page": few + 1,
+		"queues": orNull(f.Queues), "owners": orNull(f.Owners), "assignees": orNull(f.Assignees), "keys": orNull(f.Keys),
+		"fingerprints": orNull(f.Fingerprints)}
 }
 
 func (f Filter) indexed() bool { return f.Error == nil && f.Payload == nil }

@@ -1,0 +1,183 @@
+package queue
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/todoctl/todoctl/pkg/todo"
+)
+
+// planned is a statement and what its plan may hold.
+type planned struct {
+	name    string // of the case
+	file    string
+	args    pgx.StrictNamedArgs
+	indexes []string // of todos
+	bitmap  bool     // order does not matter
+	sort    bool     // of what is no row of todos, or of the batch itself
+	read    int      // rows of todos read at most when it runs; 0 where that is not counted
+	custom  bool     // depends on which filters are given; it is never planned without them
+}
+
+func claims() []planned {
+	scan := []string{"idx_todos_assigned", "idx_todos_pool"}
+	hundred := make([]string, 100)
+	for i := range hundred {
+		hundred[i] = fmt.Sprintf("q%02d", i)
+	}
+	var list []planned
+	for _, n := range []int{1, 100, 500} {
+		args := func(more pgx.StrictNamedArgs) pgx.StrictNamedArgs {
+			more["owner"], more["n"], more["ttl"], more["expired"] = "w1", n, time.Minute, ""
+			return more
+		}
+		// Each todo is read in the scan and again by its place; a lapsed one a third time, for history.
+		list = append(list,
+			planned{name: fmt.Sprintf("claim %d", n), file: "claim", args: args(pgx.StrictNamedArgs{"queue": "q05"}), indexes: scan, read: 3*n + 2},
+			planned{name: fmt.Sprintf("claim %d of few", n), file: "claim", args: args(pgx.StrictNamedArgs{"queue": "small"}), indexes: scan, read: 3*n + 2},
+			planned{name: fmt.Sprintf("claim %d of 100 queues", n), file: "claim_many", args: args(pgx.StrictNamedArgs{"queues": hundred, "strict": false}),
+				indexes: scan, sort: true, read: 200 + 3*n + 2},
+			planned{name: fmt.Sprintf("claim %d of 100 queues in order", n), file: "claim_many", args: args(pgx.StrictNamedArgs{"queues": hundred, "strict": true}),
+				indexes: scan, sort: true, read: 200 + 3*n + 2})
+	}
+	return append(list,
+		planned{name: "claim by id", file: "claim_id", args: pgx.StrictNamedArgs{"id": "td_00000300", "owner": "a", "ttl": time.Minute, "expired": ""},
+			indexes: []string{"todos_pkey"}, read: 3},
+		planned{name: "why nothing", file: "claim_reason", args: pgx.StrictNamedArgs{"queues": hundred, "owner": "w1"},
+			indexes: append(scan, "idx_todos_dead")},
+		planned{name: "at the cap", file: "claim_capped", args: pgx.StrictNamedArgs{"queues": hundred[:2], "owner": "w1"}, indexes: scan, read: 4000})
+}
+
+func batches() []planned {
+	key := []string{"todos_pkey"}
+	var list []planned
+	for _, n := range []int{1, 100, 500} {
+		ids, seqs := make([]string, n), make([]*int, n)
+		for i := range ids {
+			ids[i], seqs[i] = fmt.Sprintf("td_%08d", 7+i*190), ptr(1)
+		}
+		add := func(file string, more pgx.StrictNamedArgs, read int) {
+			more["ids"] = ids
+			list = append(list, planned{name: fmt.Sprintf("%s %d", file, n), file: file, args: more, indexes: key, sort: true, read: read})
+		}
+		held := func(more pgx.StrictNamedArgs) pgx.StrictNamedArgs {
+			more["seqs"], more["owner"], more["named"], more["force"] = seqs, "a", false, false
+			return more
+		}
+		add("complete", held(pgx.StrictNamedArgs{"result": nil}), 2*n)
+		add("heartbeat", held(pgx.StrictNamedArgs{"ttl": time.Minute}), 2*n)
+		add("release", held(pgx.StrictNamedArgs{"delay": nil, "error": nil}), 2*n)
+		add("reap", pgx.StrictNamedArgs{"expired": ""}, 2*n)
+		add("bury", pgx.StrictNamedArgs{"force": false, "reason": nil, "fingerprint": ""}, 2*n)
+		add("retry", pgx.StrictNamedArgs{"reserved": ids, "dead": true, "retrying": true, "max_attempts": nil, "delay": time.Duration(0)}, 2*n)
+		add("purge", pgx.StrictNamedArgs{}, 2*n)
+		add("prune", pgx.StrictNamedArgs{}, 2*n)
+		add("show", pgx.StrictNamedArgs{}, n)
+		list = append(list, planned{name: fmt.Sprintf("classify %d", n), file: "classify", args: pgx.StrictNamedArgs{"ids": ids, "seqs": seqs},
+			indexes: []string{"todos_pkey", "idx_todos_dedupe"}, sort: true, read: 2 * n})
+		list = append(list, planned{name: fmt.Sprintf("bump %d", n), file: "bump", args: pgx.StrictNamedArgs{"ids": ids, "by": time.Hour, "front": true},
+			indexes: []string{"todos_pkey", "idx_todos_pool"}, read: 3 * n})
+	}
+	return list
+}
+
+func readers(queues []string) []planned {
+	live := []string{"idx_todos_pool", "idx_todos_assigned"}
+	dead := []string{"idx_todos_dead", "idx_todos_fingerprint"}
+	all := append(append([]string{"idx_todos_dedupe"}, live...), dead...)
+	list := []planned{
+		{name: "what to reap", file: "reap_list", args: pgx.StrictNamedArgs{"queues": queues, "assignees": []string{"w0", "w1"}}, indexes: live, bitmap: true},
+		{name: "what to reap in one queue", file: "reap_list", args: pgx.StrictNamedArgs{"queues": queues[:1], "assignees": []string{}}, indexes: live, bitmap: true},
+		{name: "where to reap", file: "reap_scope", args: pgx.StrictNamedArgs{}, indexes: live, read: 1000},
+		{name: "queues", file: "queues", args: pgx.StrictNamedArgs{"queues": nil}, indexes: append(live, dead...), bitmap: true, sort: true},
+		{name: "one queue", file: "queues", args: pgx.StrictNamedArgs{"queues": queues[:1]}, indexes: append(live, dead...), bitmap: true, sort: true},
+		{name: "leases of a queue", file: "pause_running", args: pgx.StrictNamedArgs{"queues": queues[:1]}, indexes: live, bitmap: true},
+		{name: "the live one of a key", file: "enqueue_live", args: pgx.StrictNamedArgs{"queue": "q05", "key": "k1"}, indexes: []string{"idx_todos_dedupe"}, bitmap: true},
+		{name: "names", file: "ids", args: pgx.StrictNamedArgs{"prefix": "td_0000"}, indexes: []string{"todos_pkey"}, custom: true},
+	}
+	waiting, gone := []todo.Condition{todo.IsPending, todo.IsRetrying}, []todo.Condition{todo.IsDead}
+	for name, f := range map[string]Filter{
+		"live": {Conditions: waiting}, "live of a queue": {Conditions: waiting, Queues: queues[:1]}, "live by key": {Conditions: waiting, Keys: []string{"k4"}},
+		"live by assignee": {Conditions: waiting, Assignees: []string{"w1"}}, "held": {Conditions: waiting, Owners: []string{"a"}},
+		"dead": {Conditions: gone}, "dead of two queues": {Conditions: gone, Queues: queues[:2]}, "dead by likeness": {Conditions: gone, Fingerprints: []string{"f1"}},
+		"live or dead": {Conditions: append(gone, waiting...)}, "all": {}, "by error": {Error: ptr("boom"), Conditions: gone},
+	} {
+		walk := f.args("td_00000100", pageSize, false)
+		walk["ids"] = nil
+		byID := f.args("", pageSize, true)
+		byID["ids"] = []string{"td_00000001", "td_00000002"}
+		list = append(list, planned{name: "list " + name, file: "list", args: walk, indexes: []string{"todos_pkey"}, custom: true},
+			planned{name: "list " + name + " by id", file: "list", args: byID, indexes: []string{"todos_pkey"}, read: 2, custom: true})
+		if args := f.fewArgs(""); args != nil {
+			list = append(list, planned{name: "few " + name, file: "list_few", args: args, indexes: all, bitmap: true, custom: true})
+		}
+	}
+	return list
+}
+
+// Test 8: no plan depends on statistics, on how many todos are done, or on whether it is made with the
+// parameters or without. What runs reads no more rows than it needs.
+func TestPlans(t *testing.T) {
+	rows := 1_000_000
+	if testing.Short() {
+		rows = 200_000
+	}
+	w := newWorld(t)
+	w.exec(strings.Replace(load, "ROWS", fmt.Sprint(rows), 1), pgx.QueryExecModeSimpleProtocol)
+	cases := slices.Concat(claims(), batches(), readers([]string{"q00", "q01", "q02"}))
+	for _, stage := range []struct{ statistics, prepare string }{
+		{"of an empty table", ""},
+		{"of when nothing was claimed", "ANALYZE todos;" + lease5},
+		{"fresh", "ANALYZE todos"},
+	} {
+		w.exec(stage.prepare, pgx.QueryExecModeSimpleProtocol)
+		for _, c := range cases {
+			off := without(c.file)
+			if slices.Contains([]string{"bump", "bury", "retry", "purge"}, c.file) {
+				off = byID() // sent once for the transaction of an operator's verb
+			}
+			for _, how := range []string{"custom", "generic", "run"} {
+				if how == "generic" && c.custom || how == "run" && c.read == 0 {
+					continue
+				}
+				p := w.plan(c.file, how, c.args, off)
+				for _, fault := range p.faults(c.indexes, c.bitmap, c.sort) {
+					t.Errorf("%s, %s, statistics %s: %s", c.name, how, stage.statistics, fault)
+				}
+				if n := p.rows(); how == "run" && n > c.read {
+					t.Errorf("%s, statistics %s: reads %d rows, not at most %d", c.name, stage.statistics, n, c.read)
+				}
+			}
+		}
+	}
+}
+
+// The settings that keep plans on their indexes hold for the transaction and no longer, though no
+// BEGIN is sent: a server that dropped them would plan as it likes.
+func TestPlannerSettingsHold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.add("q")
+	c := w.spliced(func(sql string) string {
+		if !strings.HasPrefix(sql, "-- Reads todos by id.") {
+			return sql
+		}
+		return strings.Replace(sql, "t.*,", "t.id, t.state, t.run_at, current_setting('enable_seqscan') || current_setting('jit') AS title,", 1)
+	})
+	s, err := c.Show(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Title != "offoff" {
+		t.Errorf("in the transaction the settings are %q", s.Title)
+	}
+	var after string
+	if err := c.conn.QueryRow(t.Context(), "SELECT current_setting('enable_seqscan')").Scan(&after); err != nil || after != "on" {
+		t.Errorf("after it the setting is %q, %v", after, err)
+	}
+}

@@ -31,7 +31,7 @@ type home struct {
 func base() string {
 	const room = 1 << 30
 	var st unix.Statfs_t
-	if unix.Statfs("/dev/shm", &st) == nil && uint64(st.Bavail)*uint64(st.Bsize) > room &&
+	if unix.Statfs("/dev/shm", &st) == nil && float64(st.Bavail)*float64(st.Bsize) > room &&
 		unix.Access("/dev/shm", unix.W_OK|unix.X_OK) == nil {
 		return "/dev/shm"
 	}

@@ -22,7 +22,7 @@ func (s *Server) Stop(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	return s.end(ctx)
+	return s.end(ctx, unix.SIGINT)
 }
 
 // Stop ends the server of these options, whatever state it is in, and reports whether there was one.
@@ -36,11 +36,11 @@ func Stop(ctx context.Context, o Options) (stopped bool, err error) {
 	if !ok || !p.alive(o.DataDir) {
 		return false, nil
 	}
-	return true, (&Server{opts: o, pid: p.pid, socket: p.socket}).end(ctx)
+	return true, (&Server{opts: o, pid: p.pid, socket: p.socket}).end(ctx, unix.SIGINT)
 }
 
-func (s *Server) end(ctx context.Context) error {
-	if err := s.signal(ctx, unix.SIGINT); err != nil {
+func (s *Server) end(ctx context.Context, sig unix.Signal) error {
+	if err := s.signal(ctx, sig); err != nil {
 		return err
 	}
 	if strings.HasPrefix(filepath.Base(s.socket), socketDirPrefix) {
@@ -52,14 +52,13 @@ func (s *Server) end(ctx context.Context) error {
 // Kill ends the server at once, as a crash would: the next start recovers. For tests.
 func (s *Server) Kill(ctx context.Context) error { return s.signal(ctx, unix.SIGQUIT) }
 
-// Kill ends the server whose data lies in dataDir, if one runs, in whatever state it is.
+// Kill ends the server whose data lies in dataDir at once, if one runs, in whatever state it is.
 func Kill(ctx context.Context, dataDir string) error {
 	p, ok := readPidFile(dataDir)
 	if !ok || !p.alive(dataDir) {
 		return nil
 	}
-	s := &Server{opts: Options{DataDir: dataDir}, pid: p.pid, socket: p.socket}
-	return s.Kill(ctx)
+	return (&Server{opts: Options{DataDir: dataDir}, pid: p.pid, socket: p.socket}).end(ctx, unix.SIGQUIT)
 }
 
 func (s *Server) signal(ctx context.Context, sig unix.Signal) error {

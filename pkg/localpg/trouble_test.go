@@ -263,6 +263,13 @@ func TestRunningURL(t *testing.T) {
 		t.Error(got)
 	}
 	socket := s.SocketDir()
+	if err := localpg.Kill(deadline(t), o.DataDir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(socket); !os.IsNotExist(err) {
+		t.Errorf("the socket directory %s was left by kill: %v", socket, err)
+	}
+	s = start(t, o)
 	stop(t, s)
 	if url, ok := localpg.RunningURL(getenv); ok {
 		t.Errorf("after the stop: %s", url)

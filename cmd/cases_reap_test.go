@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"os/exec"
-	"syscall"
 	"testing"
 	"time"
 
@@ -77,13 +76,13 @@ func (c *cli) start(argv ...string) *proc {
 	c.t.Helper()
 	p := &proc{Cmd: exec.Command(argv[0], argv[1:]...), t: c.t, done: make(chan error, 1)}
 	p.Dir, p.Env, p.Stdout, p.Stderr = c.dir, c.env, &p.out, &p.errs
-	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	ownGroup(p.Cmd)
 	if err := p.Start(); err != nil {
 		c.t.Fatalf("%v: %v", argv, err)
 	}
 	go func() { p.done <- p.Wait(); close(p.done) }()
 	c.t.Cleanup(func() {
-		_ = syscall.Kill(-p.Process.Pid, syscall.SIGKILL)
+		killGroup(p.Cmd)
 		<-p.done
 	})
 	return p

@@ -63,7 +63,7 @@ func newRoot(app *App) *cobra.Command {
 		&cobra.Group{ID: groupInspect, Title: "Inspect:"},
 		&cobra.Group{ID: groupDatabase, Title: "Database and settings:"})
 	root.AddCommand(
-		newEnqueue(app), newClaim(app), newHeartbeat(app), newComplete(app), newFail(app), newRelease(app), newWait(app), newWork(app),
+		newEnqueue(app), newClaim(app), newHeartbeat(app), newComplete(app), newFail(app), newRelease(app), newWait(app), newWork(app), newWorkGuard(app),
 		newReap(app), newRetry(app), newBury(app), newBump(app), newPause(app), newResume(app), newPrune(app),
 		newList(app), newShow(app), newQueues(app), newDeadLetters(app),
 		newMigrate(app), newLocal(app), newConfig(app), newCompletion(app), newVersion(app))

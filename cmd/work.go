@@ -7,14 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
+	"io"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/todoctl/todoctl/pkg/dbconn"
 	"github.com/todoctl/todoctl/pkg/queue"
 	"github.com/todoctl/todoctl/pkg/render"
 	"github.com/todoctl/todoctl/pkg/todo"
@@ -104,9 +102,9 @@ func (o *workOptions) options(c *cobra.Command, app *App, args []string) (worker
 		return opt, usagef("no queue").WithHint("name one with -q NAME, TODOCTL_QUEUE or queue: in the config file; todoctl queues lists them")
 	}
 	opt.Claim = queue.ClaimParams{Queues: queues, Owner: owner, TTL: ttl, Strict: o.strict}
-	var mu sync.Mutex
-	opt.Stderr = lockedWriter{&mu, app}
-	opt.Log = func(e worker.Event) { app.logEvent(&mu, e) }
+	lines := &lockedWriter{w: app.Streams.Err}
+	app.Streams.Err = lines // warnings too: one line never tears another apart
+	opt.Stderr, opt.Log, opt.Guard = lines, app.logEvent, guard()
 	opt.Env, err = app.childEnv(o.keepEnv)
 	return opt, err
 }
@@ -120,6 +118,7 @@ func runWork(c *cobra.Command, app *App, o *workOptions, args []string) error {
 	if err != nil {
 		return err
 	}
+	defer keepPipeErrors()() // nobody who reads the log is no reason to leave leases behind
 	sum, err := worker.Run(c.Context(), q, opt)
 	var cannot *worker.CannotRun
 	switch {
@@ -129,60 +128,33 @@ func runWork(c *cobra.Command, app *App, o *workOptions, args []string) error {
 		return err
 	case errors.Is(c.Context().Err(), context.DeadlineExceeded):
 		return interrupted(c.Context())
-	case o.drain && sum.Failed > 0 && o.failedExit != 0:
+	case o.drain && c.Context().Err() == nil && sum.Failed > 0 && o.failedExit != 0:
 		return &statusError{o.failedExit, todo.Errorf(todo.CodePartial, "%d done, %d failed, %d released, %d lost", sum.Done, sum.Failed, sum.Released, sum.Lost)}
 	}
 	return nil
 }
 
-// childEnv is the environment of the commands: this process's own, without the variables that the
-// connection came from.
-func (a *App) childEnv(keep []string) ([]string, error) {
-	d, err := a.Config.Database()
-	if err != nil {
-		return nil, err
-	}
-	ours := []string{"TODOCTL_DATABASE_URL", "TODOCTL_DATABASE_URL_FILE"}
-	if d.Source == "DATABASE_URL" {
-		ours = append(ours, "DATABASE_URL")
-	}
-	if d.URL == "" || !dbconn.HasPassword(d.URL) {
-		ours = append(ours, "PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE")
-	}
-	if d.URL == "" {
-		ours = append(ours, "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER", "PGSSLMODE", "PGSSLCERT", "PGSSLKEY", "PGSSLROOTCERT")
-	}
-	var env []string
-	for _, kv := range a.Env {
-		name, _, _ := strings.Cut(kv, "=")
-		if !slices.Contains(ours, name) || slices.Contains(keep, name) {
-			env = append(env, kv)
-		}
-	}
-	return env, nil
-}
-
-// lockedWriter hands whole lines of commands on to stderr.
+// lockedWriter lets many write whole lines.
 type lockedWriter struct {
-	mu  *sync.Mutex
-	app *App
+	mu sync.Mutex
+	w  io.Writer
 }
 
-// Write writes one line.
-func (w lockedWriter) Write(p []byte) (int, error) {
+// Write writes one line, or some.
+func (w *lockedWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.app.Streams.Err.Write(p)
+	return w.w.Write(p)
 }
 
 // logEvent writes the line that each lease gets when it has ended.
-func (a *App) logEvent(mu *sync.Mutex, e worker.Event) {
+func (a *App) logEvent(e worker.Event) {
 	if a.Flags.Quiet {
 		return
 	}
 	line := fmt.Sprintf("%s %s %s attempt %d %.3fs", e.Outcome, e.ID, e.Queue, e.Attempt, e.Seconds)
-	if e.Error != "" {
-		line += " " + e.Error
+	if e.Error != nil {
+		line += " " + *e.Error
 	}
 	line = render.Clean(line)
 	if a.json() {
@@ -192,7 +164,5 @@ func (a *App) logEvent(mu *sync.Mutex, e worker.Event) {
 		}
 		line = string(b)
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	_, _ = fmt.Fprintln(a.Streams.Err, line) // a log that cannot be written must not stop the work
+	_, _ = a.Streams.Err.Write([]byte(line + "\n")) // a log that cannot be written must not stop the work
 }

@@ -14,3 +14,8 @@ func newWork(*App) *cobra.Command {
 		},
 	})
 }
+
+func newWorkGuard(*App) *cobra.Command {
+	return exitStatus(&cobra.Command{Use: "work-guard", Short: "Not available on this system", Hidden: true, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(*cobra.Command, []string) error { return usagef("work is not available on this system") }})
+}

@@ -47,7 +47,7 @@ func (c *Client) Listen(ctx context.Context, names []string) (*Bell, error) {
 	live, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b := &Bell{who: uuid.NewString(), names: names, conn: conn, stop: stop, rings: make(chan struct{}, 1), done: make(chan struct{})}
 	go b.listen(live)
-	if err := b.Renew(ctx, c); err != nil {
+	if _, err := b.Renew(ctx, c); err != nil {
 		b.Close(ctx, c)
 		return nil, err
 	}
@@ -96,25 +96,30 @@ func (b *Bell) Lost() bool {
 	}
 }
 
-// Renew says again that somebody waits, when it is time to.
-func (b *Bell) Renew(ctx context.Context, c *Client) error {
-	if time.Since(b.said) < bellRenew {
-		return nil
+// Renew says again that somebody waits, when it is time to. It is true when that had been forgotten
+// meanwhile: what happened until now did not ring.
+func (b *Bell) Renew(ctx context.Context, c *Client) (forgotten bool, err error) {
+	since := time.Since(b.said)
+	if since < bellRenew {
+		return false, nil
 	}
-	err := c.run(ctx, repeats, func() []step {
+	err = c.run(ctx, repeats, func() []step {
 		return []step{{name: "wait", args: pgx.StrictNamedArgs{"names": append([]string{b.who}, b.names...), "who": b.who, "length": bellLength}}}
 	})
 	if err == nil {
 		b.said = time.Now()
 	}
-	return err
+	return since > bellLength-bellRenew, err
 }
 
 // Close ends the waiting. That somebody waited is forgotten by itself where this cannot be said.
 func (b *Bell) Close(ctx context.Context, c *Client) {
+	// A deadline ends the listening at once and may be set from here; to close the connection under it is
+	// a race, and to cancel its context would ask the server to cancel a statement that there is not.
+	_ = b.conn.PgConn().Conn().SetReadDeadline(time.Now())
+	<-b.done
 	b.stop()
 	dbconn.Close(b.conn)
-	<-b.done
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_ = c.run(ctx, repeats, func() []step { return []step{{name: "wait_over", args: pgx.StrictNamedArgs{"who": b.who}}} })

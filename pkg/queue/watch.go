@@ -27,6 +27,7 @@ type Watch struct {
 	warn   func(string)
 	bell   *Bell
 	tried  time.Time
+	fault  error // why there is no bell, until it is told
 	told   bool
 	pause  time.Duration
 }
@@ -38,30 +39,41 @@ func NewWatch(c *Client, names []string, listen bool, warn func(string)) *Watch 
 }
 
 // Ready makes the bell where there is none, and returns true when it is new: what happened before
-// it rang was not heard, so the caller looks once more before it waits.
+// it rang was not heard, so the caller looks once more before it waits. That there is none is told after
+// that look: where the whole database is away the look says so, and this would say it twice.
 func (w *Watch) Ready(ctx context.Context) bool {
+	if w.fault != nil && !w.told {
+		w.warn("looking again now and then instead of being notified: " + w.fault.Error())
+		w.told = true
+	}
 	if w.bell != nil && w.bell.Lost() {
-		w.bell.Close(ctx, w.c)
-		w.bell = nil
+		w.close(ctx, nil)
 	}
 	if w.bell != nil {
-		return w.bell.Renew(ctx, w.c) != nil // a failed renewal is looked into by the next look
+		fresh, err := w.bell.Renew(ctx, w.c)
+		if err == nil {
+			return fresh
+		}
+		w.close(ctx, err)
 	}
 	if !w.listen || !w.tried.IsZero() && time.Since(w.tried) < relistening {
 		return false
 	}
 	w.tried = time.Now()
-	bell, err := w.c.Listen(ctx, w.names)
-	if err != nil {
-		if !w.told && ctx.Err() == nil {
-			w.warn("looking again now and then instead of being notified: " + err.Error())
-			w.told = true
-		}
-		return false
+	w.bell, w.fault = w.c.Listen(ctx, w.names)
+	if ctx.Err() != nil {
+		w.fault = nil
 	}
-	w.bell = bell
-	return true
+	return w.bell != nil
 }
+
+func (w *Watch) close(ctx context.Context, why error) {
+	w.bell.Close(ctx, w.c)
+	w.bell, w.fault = nil, why
+}
+
+// Away says that the database is away: when it is back, a bell is made at once.
+func (w *Watch) Away() { w.tried, w.fault = time.Time{}, nil }
 
 // Found resets the pauses: something was found.
 func (w *Watch) Found() { w.pause = firstPause }

@@ -3,10 +3,10 @@
 package worker
 
 import (
-	"bytes"
-	"io"
+	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -15,67 +15,66 @@ import (
 const (
 	killAfter = time.Second            // from TERM to KILL
 	lingering = 250 * time.Millisecond // what a grandchild that kept a pipe open may still say
-	maxLine   = 1 << 20                // of an answer on descriptor 3 or stdout
 )
 
 // child is a running command.
 type child struct {
-	cmd    *exec.Cmd
-	stdin  *os.File
-	ended  chan struct{} // closed when it has ended and was heard out
-	exit   exit          // valid then
-	errors tail          // the end of its stderr
-	last   string        // the last line of its stdout
+	cmd   *exec.Cmd
+	stdin *os.File
+	ended chan struct{} // closed when it has ended and was heard out
+	exit  exit          // valid then
+	said  tail          // the end of its stderr
 
-	stopping sync.Once
+	mu     sync.Mutex
+	kill   *time.Timer // runs once the command was told to end
+	killAt time.Time
 }
 
-// start starts the command with these variables. answers gets the lines of descriptor 3, and with
-// stdoutAnswers those of stdout; the other lines go to the worker's stderr.
-func (w *Worker) start(env []string, stdoutAnswers bool, answers func(line []byte, tooLong bool)) (*child, error) {
-	in, inParent, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	c := &child{stdin: inParent, ended: make(chan struct{})}
-	var theirs, ours []*os.File
-	for range 3 {
-		r, end, err := os.Pipe()
-		if err != nil {
-			closeAll(append(append(ours, theirs...), in, inParent)...)
+// start starts the command with these variables. answers gets the lines of descriptor 3; those of
+// stdout go to out, which returns false for a line that is no answer. Such lines and those of stderr go
+// on to the worker's stderr. Where the machine has no process or descriptor left it is tried again.
+func (w *Worker) start(env []string, answers listener, out func(line []byte, tooLong bool) bool) (*child, error) {
+	for pause := 50 * time.Millisecond; ; pause *= 2 {
+		c, ours, err := w.spawn.start(w.opt.Command, slices.Concat(w.opt.Env, env))
+		if err == nil {
+			w.attach(c, ours, answers, out)
+			return c, nil
+		}
+		if !scarce(err) || pause > 2*time.Second {
 			return nil, err
 		}
-		ours, theirs = append(ours, r), append(theirs, end)
+		select {
+		case <-w.halt:
+			return nil, err
+		case <-time.After(pause):
+		}
 	}
-	c.cmd = exec.Command(w.opt.Command[0], w.opt.Command[1:]...)
-	c.cmd.Env = append(append([]string{}, w.opt.Env...), env...)
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr, c.cmd.ExtraFiles = in, theirs[0], theirs[1], theirs[2:]
-	c.cmd.SysProcAttr = attributes()
-	err = w.spawn.start(c.cmd)
-	closeAll(append(theirs, in)...)
-	if err != nil {
-		closeAll(append(ours, inParent)...)
-		return nil, err
-	}
+}
+
+// scarce says that a command could not be started for want of something that others may give back.
+func scarce(err error) bool {
+	return slices.ContainsFunc([]error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.ETXTBSY},
+		func(e error) bool { return errors.Is(err, e) })
+}
+
+// attach listens to a command that was started, and sees it to its end.
+func (w *Worker) attach(c *child, ours []*os.File, answers listener, out func(line []byte, tooLong bool) bool) {
+	w.guard.add(c.cmd.Process.Pid)
 	var heard sync.WaitGroup
 	heard.Go(func() {
-		lines(ours[0], func(line []byte, tooLong bool) {
-			if stdoutAnswers {
-				answers(line, tooLong)
-				return
+		listen(ours[1], func(line []byte, tooLong bool) {
+			if !out(line, tooLong) {
+				w.pass(line)
 			}
-			if w.opt.StdoutResult && len(line) > 0 && !tooLong {
-				c.last = string(line)
-			}
-			w.pass(line)
 		})
 	})
-	heard.Go(func() {
-		lines(ours[1], func(line []byte, _ bool) { c.errors.add(line); w.pass(line) })
-	})
-	heard.Go(func() { lines(ours[2], answers) })
-	go c.see(ours, &heard)
-	return c, nil
+	heard.Go(func() { listen(ours[2], func(line []byte, _ bool) { c.said.add(line); w.pass(line) }) })
+	heard.Go(func() { listen(ours[3], answers) })
+	go func() {
+		c.see(ours, &heard)
+		w.guard.drop(c.cmd.Process.Pid)
+		close(c.ended)
+	}()
 }
 
 // see waits for the end of the command, then hears out what is still in its pipes, but not for as
@@ -88,13 +87,18 @@ func (c *child) see(ours []*os.File, heard *sync.WaitGroup) {
 	select {
 	case <-silent:
 	case <-time.After(lingering):
-		for _, f := range ours {
-			_ = f.SetReadDeadline(time.Now()) // ends the readers; what was read counts
+		for _, f := range ours[1:] {
+			_ = f.SetReadDeadline(time.Now()) // ends the readers; what is in the pipes counts
 		}
 		<-silent
 	}
-	closeAll(append(ours, c.stdin)...)
-	close(c.ended)
+	closeFiles(ours)
+	c.mu.Lock()
+	if c.kill != nil { // it was told to end: so are those that it left behind
+		c.kill.Stop()
+		c.signal(syscall.SIGKILL)
+	}
+	c.mu.Unlock()
 }
 
 // feedAll writes the payload to the command's stdin and closes it. A command that does not read it
@@ -106,18 +110,17 @@ func (c *child) feedAll(payload []byte) {
 	}()
 }
 
-// stop ends the command's whole process group: TERM, and KILL after a while.
+// stop ends the command's whole process group: TERM, and KILL after a while. A second call can only
+// make that while shorter.
 func (c *child) stop(patience time.Duration) {
-	c.stopping.Do(func() {
-		c.signal(syscall.SIGTERM)
-		go func() {
-			select {
-			case <-c.ended:
-			case <-time.After(patience):
-			}
-			c.signal(syscall.SIGKILL) // also what the command left behind in its group
-		}()
-	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := time.Now().Add(patience)
+	if c.kill != nil && (c.killAt.Before(at) || !c.kill.Stop()) {
+		return
+	}
+	c.signal(syscall.SIGTERM)
+	c.killAt, c.kill = at, time.AfterFunc(patience, func() { c.signal(syscall.SIGKILL) })
 }
 
 func (c *child) signal(sig syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, sig) }
@@ -127,40 +130,8 @@ func (w *Worker) pass(line []byte) {
 	_, _ = w.opt.Stderr.Write(append(line[:len(line):len(line)], '\n'))
 }
 
-func closeAll(files ...*os.File) {
+func closeFiles(files []*os.File) {
 	for _, f := range files {
 		_ = f.Close()
-	}
-}
-
-// lines calls f for each line. One that is too long comes in pieces, each of them marked.
-func lines(r io.Reader, f func(line []byte, tooLong bool)) {
-	var line []byte
-	long := false
-	buffer := make([]byte, 8<<10)
-	for {
-		n, err := r.Read(buffer)
-		rest := buffer[:n]
-		for len(rest) > 0 {
-			end := bytes.IndexByte(rest, '\n')
-			if end < 0 {
-				line = append(line, rest...)
-				break
-			}
-			line = append(line, rest[:end]...)
-			rest = rest[end+1:]
-			f(line, long)
-			line, long = line[:0], false
-		}
-		if len(line) > maxLine {
-			f(line, true)
-			line, long = line[:0], true
-		}
-		if err != nil {
-			if len(line) > 0 {
-				f(line, long)
-			}
-			return
-		}
 	}
 }

@@ -21,7 +21,8 @@ const (
 
 // dispatch claims and starts until the end, then sees the last commands out.
 func (w *Worker) dispatch(ctx, background context.Context) error {
-	watch := queue.NewWatch(w.store.q, w.opt.Claim.Queues, w.opt.Listen, w.opt.Warn)
+	// A drain does not wait for what is to come; enqueue would pay for notifying it.
+	watch := queue.NewWatch(w.store.q, w.opt.Claim.Queues, w.opt.Listen && !w.opt.Drain, w.opt.Warn)
 	defer func() { _ = w.store.do(func(*queue.Client) error { watch.Close(background); return nil }) }()
 	f := &feed{w: w, idleSince: time.Now()}
 	var err error
@@ -32,21 +33,22 @@ func (w *Worker) dispatch(ctx, background context.Context) error {
 		}
 		var due todo.Time
 		found := false
-		if n := f.wanted(); n > 0 && time.Now().After(f.notBefore) {
-			if due, found, err = f.claim(ctx, n); err != nil {
+		if n := f.wanted(); n > 0 && !f.away() {
+			idle := w.idle() && len(f.buffer) == 0 // before it is asked: what ends meanwhile may come back
+			if due, found, err = f.claim(ctx, watch, n); err != nil {
 				break
 			}
 			if found {
 				watch.Found()
 				continue
 			}
-			if w.opt.Drain && f.empty && w.idle() && len(f.buffer) == 0 {
+			if w.opt.Drain && f.empty && idle {
 				break
 			}
 		}
 		f.await(ctx, watch, due)
 	}
-	w.giveBack(f.buffer, "the worker ends")
+	w.giveBack(f.buffer)
 	for _, g := range f.groups {
 		g.finish()
 	}
@@ -64,14 +66,25 @@ type feed struct {
 	claimed   int
 	empty     bool // the last claim found nothing
 	idleSince time.Time
-	notBefore time.Time     // the database is away: not before then
-	away      time.Duration // how long it is waited for
-	groups    []*group      // streams that live on
+	notBefore time.Time       // the database is away: not before then
+	back      <-chan struct{} // or when this is closed
+	pause     time.Duration   // how long it is waited for
+	groups    []*group        // streams that live on
+}
+
+// away says that it is too early to ask the database again.
+func (f *feed) away() bool {
+	select {
+	case <-f.back:
+		return false
+	default:
+		return time.Now().Before(f.notBefore)
+	}
 }
 
 // start starts commands for what is claimed, while there is room.
 func (f *feed) start() {
-	if f.w.opt.Batch > 0 || f.w.opt.Stream {
+	if f.w.opt.lined() {
 		f.startLines()
 		return
 	}
@@ -155,28 +168,31 @@ func (f *feed) ended() bool {
 func (f *feed) wanted() int {
 	o := f.w.opt
 	room := o.Concurrency*max(o.Batch, 1) - int(f.w.inflight.Load())
+	if o.Batch > 0 && !o.Stream { // a command takes no more once it has its batch, done with it or not
+		room = (o.Concurrency - int(f.w.running.Load())) * o.Batch
+	}
 	n := max(room, 0) + f.w.spawn.ahead(o.Concurrency) - len(f.buffer)
 	if o.Max > 0 {
 		n = min(n, o.Max-f.claimed)
 	}
-	if room <= 0 && len(f.buffer) > 0 {
-		// Refill in gulps: a statement for each command that ends would cost more than the command.
-		if len(f.buffer) > f.w.spawn.ahead(o.Concurrency)/2 {
-			return 0
-		}
+	if room <= 0 && len(f.buffer) > f.w.spawn.ahead(o.Concurrency)/2 {
+		return 0 // refill in gulps: a statement for each command that ends would cost more than the command
 	}
 	return min(n, maxClaim)
 }
 
-// claim claims up to n. A database that is away is told once and waited for.
-func (f *feed) claim(ctx context.Context, n int) (due todo.Time, found bool, err error) {
+// claim claims up to n. A database that is away is told once and waited for. A signal to end leaves the
+// claim the time that it usually takes: what was claimed must not be forgotten.
+func (f *feed) claim(ctx context.Context, watch *queue.Watch, n int) (due todo.Time, found bool, err error) {
 	p := f.w.opt.Claim
 	p.Limit = n
-	asked := time.Now()
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), answer)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(2*time.Second, cancel) })()
 	var got []todo.Todo
+	var asked time.Time
 	err = f.w.store.do(func(q *queue.Client) error {
-		limited, cancel := context.WithTimeout(ctx, answer)
-		defer cancel()
+		asked = time.Now()
 		got, err = q.Claim(limited, p)
 		return err
 	})
@@ -184,35 +200,37 @@ func (f *feed) claim(ctx context.Context, n int) (due todo.Time, found bool, err
 	var e *todo.Error
 	switch {
 	case err == nil:
-		f.away = 0
 		f.claimed += len(got)
 		f.buffer = append(f.buffer, f.w.hold(got, asked)...)
-		return due, true, nil
+		found = true
 	case errors.Is(err, todo.ErrEmpty):
-		f.away, f.empty = 0, true
+		f.empty = true
 		if errors.As(err, &e) {
 			due, _ = e.Details["next_at"].(todo.Time)
 		}
-		return due, false, nil
 	case ctx.Err() != nil:
 		return due, false, nil
-	case errors.Is(err, todo.ErrUnavailable) || errors.Is(err, todo.ErrUnknown) || todo.CodeOf(err) == todo.CodeTimeout:
-		if f.away == 0 {
-			f.w.opt.Warn("the database is away, trying again: " + err.Error())
-		}
-		f.away = min(max(2*f.away, awayFirst), awayLast)
-		f.notBefore = time.Now().Add(f.away)
+	case temporary(err):
+		f.w.outage.began(err)
+		watch.Away()
+		f.pause = min(max(2*f.pause, awayFirst), awayLast)
+		f.notBefore, f.back = time.Now().Add(f.pause), f.w.outage.wait()
+		f.idleSince = time.Now() // nobody knows whether there is something to do
 		return due, false, nil
+	default:
+		return due, false, err
 	}
-	return due, false, err
+	f.pause = 0
+	f.w.outage.over()
+	return due, found, nil
 }
 
 // await waits until it is worth looking again.
 func (f *feed) await(ctx context.Context, watch *queue.Watch, due todo.Time) {
 	d, rings := time.Hour, (<-chan struct{})(nil)
 	switch {
-	case time.Now().Before(f.notBefore):
-		d = time.Until(f.notBefore)
+	case f.away():
+		d, rings = time.Until(f.notBefore), f.back
 	case f.wanted() > 0:
 		fresh := false
 		_ = f.w.store.do(func(*queue.Client) error { fresh = watch.Ready(ctx); return nil })
@@ -235,25 +253,21 @@ func (f *feed) await(ctx context.Context, watch *queue.Watch, due todo.Time) {
 }
 
 // giveBack releases todos that no command was started for.
-func (w *Worker) giveBack(list []*held, why string) {
+func (w *Worker) giveBack(list []*held) {
 	for _, h := range list {
-		w.report(outcome{held: h, action: Release, text: why, started: time.Now(), undelayed: true})
+		w.report(outcome{held: h, action: Release, text: "the worker ended before it came to this", started: time.Now(), undelayed: true})
 	}
 }
 
-// seeOut waits for the commands that run: for the grace time once the worker was told to end, then it
-// stops them. Without a signal they have all the time that they want; a stream, whose input has ended
-// and which has nothing left to do, has the grace time alone.
+// seeOut waits for the commands that run: for the grace time once the worker was told to end or cannot
+// go on, then it stops them. Otherwise they have all the time that they want; a stream, whose input has
+// ended and which has nothing left to do, has the grace time alone.
 func (w *Worker) seeOut(ctx context.Context, streams bool) {
 	told := ctx.Done()
-	var stop <-chan time.Time
-	if streams && ctx.Err() == nil {
+	if streams || w.broken.Load() != nil {
 		told = closedChannel()
 	}
-	if w.broken.Load() != nil {
-		close(w.halt)
-		told = nil
-	}
+	var stop <-chan time.Time
 	for w.running.Load() > 0 {
 		select {
 		case <-told:
@@ -265,7 +279,6 @@ func (w *Worker) seeOut(ctx context.Context, streams bool) {
 			stop = nil
 			close(w.halt)
 		case <-w.wake:
-		case <-time.After(time.Second): // a wake that was swallowed costs a second, not the end
 		}
 	}
 }

@@ -5,12 +5,9 @@ package worker
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/todoctl/todoctl/pkg/todo"
 )
 
 // group is one command that has several todos: it gets them as lines of JSON on stdin and answers
@@ -18,7 +15,8 @@ import (
 type group struct {
 	w     *Worker
 	c     *child
-	lines chan []byte // to stdin; closed at the end of input
+	lines chan []byte   // to stdin; closed at the end of input
+	deaf  chan struct{} // closed when the command reads no more
 
 	mu     sync.Mutex
 	open   []*task // not answered yet, in the order in which they were sent
@@ -33,21 +31,34 @@ type task struct {
 }
 
 func (w *Worker) newGroup() (*group, error) {
-	g := &group{w: w, lines: make(chan []byte, max(w.opt.Batch, 1))}
-	c, err := w.start([]string{"TODO_OWNER=" + w.opt.Claim.Owner}, w.opt.StdoutResult, g.line)
+	g := &group{w: w, lines: make(chan []byte, max(w.opt.Batch, 1)), deaf: make(chan struct{})}
+	ready := make(chan struct{})
+	c, err := w.start([]string{"TODO_OWNER=" + w.opt.Claim.Owner}, func(line []byte, tooLong bool) { <-ready; g.line(line, tooLong) },
+		func(line []byte, tooLong bool) bool { <-ready; return g.stdout(line, tooLong) })
 	if err != nil {
 		return nil, err
 	}
 	g.c = c
+	close(ready)
 	w.running.Add(1)
-	go func() {
-		for line := range g.lines {
-			_, _ = c.stdin.Write(line) // what a dead command did not read is settled by its end
-		}
-		_ = c.stdin.Close()
-	}()
+	go g.feed()
 	go g.attend()
 	return g, nil
+}
+
+// feed writes lines to the command's stdin. What a dead command did not read is settled by its end.
+func (g *group) feed() {
+	failed := false
+	for line := range g.lines {
+		if failed {
+			continue
+		}
+		if _, err := g.c.stdin.Write(line); err != nil {
+			failed = true
+			close(g.deaf)
+		}
+	}
+	_ = g.c.stdin.Close()
 }
 
 // add sends a todo. It is false when the command has ended or takes no more.
@@ -61,12 +72,16 @@ func (g *group) add(h *held) bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed || g.over || len(g.open) >= max(g.w.opt.Batch, 1) {
+	if g.closed || g.over || len(g.open) >= cap(g.lines) {
+		return false
+	}
+	select {
+	case g.lines <- line.Bytes():
+	default: // what was answered unread still stands there
 		return false
 	}
 	g.open = append(g.open, &task{h, time.Now()})
 	g.w.inflight.Add(1)
-	g.lines <- line.Bytes() // as many as may be open fit
 	return true
 }
 
@@ -94,98 +109,36 @@ func (g *group) finish() {
 	}
 }
 
-// line takes in an answer.
-func (g *group) line(line []byte, tooLong bool) {
-	if len(bytes.TrimSpace(line)) == 0 {
-		return
-	}
-	p, err := parseReply(line, tooLong)
-	if err != nil {
-		g.w.opt.Warn(err.Error())
-		return
-	}
-	g.mu.Lock()
-	i := slices.IndexFunc(g.open, func(t *task) bool { return p.names(t.held.receipt) })
-	if i < 0 {
-		g.mu.Unlock()
-		g.w.opt.Warn(fmt.Sprintf("an answer names no todo that is open: %.200s", line))
-		return
-	}
-	t := g.open[i]
-	o, final, err := p.outcome()
-	if err == nil && final {
-		g.open = slices.Delete(g.open, i, i+1)
-	}
-	g.mu.Unlock()
-	switch {
-	case err != nil:
-		g.w.opt.Warn(err.Error())
-	case !final:
-		g.w.say(t.held, p)
-	default:
-		o.held, o.started = t.held, t.sent
-		g.w.spawn.ran(time.Since(t.sent))
-		g.w.inflight.Add(-1)
-		g.w.report(o)
-		g.w.nudge()
-	}
-}
-
-// names says whether an answer is about this lease.
-func (p reply) names(r todo.Receipt) bool {
-	return p.Receipt == r.String() || p.Receipt == "" && p.ID == r.ID
-}
-
-// outcome reads what an answer says; it is not final when it only tells of progress or asks for time.
-func (p reply) outcome() (o outcome, final bool, err error) {
-	action := Done
-	switch {
-	case p.Outcome != "":
-		known := false
-		if action, known = actionOf(p.Outcome); !known || action == Stop {
-			return o, false, fmt.Errorf("outcome %q is not one of done, fail, dead, release, crash", p.Outcome)
-		}
-	case p.Error != nil || p.retryIn != nil:
-		action = Fail
-	case p.Result == nil && (p.Progress != nil || p.extend > 0):
-		return o, false, nil
-	}
-	o = outcome{action: action, retryIn: p.retryIn}
-	if p.Result != nil {
-		text := string(p.Result)
-		o.result = &text
-	}
-	if p.Error != nil {
-		o.text = todo.CleanError(*p.Error)
-	} else if action != Done {
-		o.text = "the command said " + string(action)
-	}
-	return o, true, nil
-}
-
 // attend sees the command to its end and settles what it left unanswered.
 func (g *group) attend() {
 	defer g.w.nudge()
 	defer g.w.running.Add(-1)
 	how := byItself
-	tick := time.NewTicker(100 * time.Millisecond)
+	tick := time.NewTicker(expiring)
 	defer tick.Stop()
-	halt := g.w.halt
+	halt, deaf := g.w.halt, g.deaf
 	for alive := true; alive; {
+		why := byItself
 		select {
 		case <-g.c.ended:
 			alive = false
+			continue
 		case <-halt:
-			halt = nil
+			halt, why = nil, byHalt
+		case <-deaf: // it is about to end, or it never will
+			deaf = nil
+			g.finish()
+			if !g.endsSoon() {
+				why = byDeafness
+			}
+		case <-tick.C:
+			why = g.mustStop()
+		}
+		if why != byItself {
 			if how == byItself {
-				how = byHalt
+				how = why
 			}
 			g.c.stop(killAfter)
-		case <-tick.C:
-			if why := g.mustStop(); why != byItself && how == byItself {
-				how = why
-				g.c.stop(killAfter)
-			}
 		}
 	}
 	g.finish()
@@ -197,8 +150,19 @@ func (g *group) attend() {
 	for i, t := range rest {
 		o := g.unanswered(how, i == 0)
 		o.held, o.started = t.held, t.sent
-		g.w.inflight.Add(-1)
 		g.w.report(o)
+		g.w.inflight.Add(-1)
+	}
+}
+
+func (g *group) endsSoon() bool {
+	select {
+	case <-g.c.ended:
+		return true
+	case <-g.w.halt:
+		return true
+	case <-time.After(2 * lingering):
+		return g.size() == 0
 	}
 }
 
@@ -209,34 +173,12 @@ func (g *group) mustStop() ending {
 	if len(g.open) == 0 {
 		return byItself
 	}
-	if limit := g.w.opt.RunTimeout; limit > 0 && time.Since(g.open[0].sent) > limit {
+	oldest := g.open[0]
+	if limit := g.w.opt.RunTimeout; limit > 0 && time.Since(oldest.sent) > limit && time.Now().After(oldest.held.wanted()) {
 		return byTimeout
 	}
-	for _, t := range g.open {
-		if _, lost := t.held.isLost(); !lost {
-			return byItself
-		}
+	if slices.ContainsFunc(g.open, func(t *task) bool { _, lost := t.held.isLost(); return !lost }) {
+		return byItself
 	}
 	return byLoss
-}
-
-// unanswered is the outcome of a todo that the command left when it ended. first is the one that it
-// was at: the others are not to blame for a timeout.
-func (g *group) unanswered(how ending, first bool) outcome {
-	action := g.w.opt.On.of(g.c.exit)
-	text := failure(g.c.exit.String()+" without an answer", g.c.errors.String())
-	switch {
-	case how == byHalt:
-		return outcome{action: Release, text: "the worker was told to end", undelayed: true}
-	case how == byTimeout && first:
-		return outcome{action: Fail, text: fmt.Sprintf("timeout: ran longer than %s", g.w.opt.RunTimeout)}
-	case how == byTimeout:
-		return outcome{action: Release, text: "the command was stopped for another todo", undelayed: true}
-	case action == Done:
-		action = Fail
-	case action == Stop:
-		g.w.refuse(&CannotRun{Code: g.c.exit.code, Reason: text})
-		return outcome{action: Release, text: text, undelayed: true}
-	}
-	return outcome{action: action, text: text}
 }

@@ -4,18 +4,35 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/todoctl/todoctl/pkg/queue"
 	"github.com/todoctl/todoctl/pkg/todo"
 )
 
-// keep renews every lease at a third of its ttl. One that cannot be renewed until it is over counts
-// as lost: somebody else may have it by then.
+// expiring is how often leases are looked at that nobody could renew.
+const expiring = 100 * time.Millisecond
+
+// keep renews every lease at a third of its ttl.
 func (w *Worker) keep(ctx context.Context) {
-	every := max(w.opt.Claim.TTL/3, 100*time.Millisecond)
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(w.opt.Claim.TTL / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-w.renewNow:
+		}
+		w.renew(ctx, w.all())
+	}
+}
+
+// expire gives up leases that are over. It asks nobody, so that it also works while the database does
+// not answer. A worker that was suspended has not had the chance to ask: then it asks first, since a
+// lease that nobody took is still its own.
+func (w *Worker) expire(ctx context.Context) {
+	tick := time.NewTicker(expiring)
 	defer tick.Stop()
 	for {
 		select {
@@ -23,80 +40,68 @@ func (w *Worker) keep(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		w.renew(ctx, w.all(), every)
-	}
-}
-
-// expire gives up leases that have not been renewed for their whole length. It asks nobody, so that
-// it also works while the database does not answer.
-func (w *Worker) expire(ctx context.Context) {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			for _, h := range w.all() {
-				h.mu.Lock()
-				over := now.Sub(h.renewed) > w.opt.Claim.TTL && now.After(h.until)
-				h.mu.Unlock()
-				if over {
-					h.lose("the lease ran out before it could be renewed")
-				}
+		now, ask := time.Now(), false
+		for _, h := range w.all() {
+			switch over, asked := h.over(now); {
+			case over && asked:
+				h.lose("the lease ran out before it could be renewed")
+			case over:
+				ask = true
 			}
+		}
+		if ask {
+			ring(w.renewNow)
 		}
 	}
 }
 
 // renew extends leases in one statement, and those that asked for more time one by one.
-func (w *Worker) renew(ctx context.Context, list []*held, limit time.Duration) {
+func (w *Worker) renew(ctx context.Context, list []*held) {
 	var usual []*held
 	for _, h := range list {
-		h.mu.Lock()
-		more := time.Until(h.wants)
-		h.mu.Unlock()
-		if more > w.opt.Claim.TTL {
-			w.heartbeat(ctx, []*held{h}, more, limit)
+		if _, lost := h.isLost(); lost {
+			continue
+		}
+		if more := time.Until(h.wanted()); more > w.opt.Claim.TTL {
+			w.heartbeat(ctx, []*held{h}, more)
 		} else {
 			usual = append(usual, h)
 		}
 	}
 	if len(usual) > 0 {
-		w.heartbeat(ctx, usual, w.opt.Claim.TTL, limit)
+		w.heartbeat(ctx, usual, w.opt.Claim.TTL)
 	}
 }
 
-func (w *Worker) heartbeat(ctx context.Context, list []*held, ttl, limit time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, max(limit, time.Second))
+func (w *Worker) heartbeat(ctx context.Context, list []*held, ttl time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, max(w.opt.Claim.TTL/3, time.Second))
 	defer cancel()
+	ttl = min(ttl, queue.MaxTTL)
 	receipts := make([]todo.Receipt, len(list))
 	for i, h := range list {
 		receipts[i] = h.receipt
 	}
+	var results []queue.Renewal
 	asked := time.Now()
-	var results []queue.Result
-	err := w.store.do(func(q *queue.Client) error {
+	err := w.renews.do(func(q *queue.Client) error {
+		asked = time.Now()
 		var err error
-		results, err = q.Heartbeat(ctx, queue.LeaseParams{Receipts: receipts}, min(ttl, queue.MaxTTL))
+		results, err = q.Renew(ctx, receipts, ttl)
 		return err
 	})
-	if err != nil {
-		return // expire says when that was once too often
+	if err == nil {
+		w.outage.over()
 	}
 	for i, h := range list {
-		if i >= len(results) {
-			break
-		}
-		if e := results[i].Error; e == nil {
+		switch {
+		case err != nil || results[i] == queue.Busy:
 			h.mu.Lock()
-			h.renewed = asked
-			if ttl > w.opt.Claim.TTL {
-				h.until = asked.Add(ttl)
-			}
+			h.asked = true // expire says when that was once too often
 			h.mu.Unlock()
-		} else if errors.Is(e, todo.ErrConflict) || errors.Is(e, todo.ErrNotFound) {
-			h.lose(e.Message)
+		case results[i].Lost():
+			h.lose(string(results[i]))
+		default:
+			h.granted(asked, ttl)
 		}
 	}
 }

@@ -1,11 +1,11 @@
-//go:build unix
-
 package worker
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // Action is what becomes of a todo when its command has ended.
@@ -44,7 +44,8 @@ func DefaultMap() Map {
 func (m *Map) Set(text string) error {
 	for _, rule := range strings.Split(text, ",") {
 		what, name, ok := strings.Cut(strings.TrimSpace(rule), "=")
-		action, known := actionOf(name)
+		action, known := actionOf(strings.TrimSpace(name))
+		what = strings.TrimSpace(what)
 		if !ok || !known {
 			return fmt.Errorf("%q is not CODE=ACTION with one of done, fail, dead, release, crash, stop", rule)
 		}
@@ -58,17 +59,88 @@ func (m *Map) Set(text string) error {
 		}
 		from, err := strconv.ParseUint(first, 10, 8)
 		if err != nil {
-			return fmt.Errorf("%q is not an exit code", first)
+			return fmt.Errorf("%q is not an exit code (0 to 255), a range of them, or signal", what)
 		}
 		to, err := strconv.ParseUint(last, 10, 8)
 		if err != nil || to < from {
-			return fmt.Errorf("%q is not a range of exit codes", what)
+			return fmt.Errorf("%q is not a range of exit codes (0 to 255)", what)
 		}
 		for code := from; code <= to; code++ {
 			m.codes[code] = action
 		}
 	}
 	return nil
+}
+
+// Rule is a line of the map as it is told to people: codes or signal, and what follows on them.
+type Rule struct {
+	On     string
+	Action Action
+}
+
+// Rules tells the map: the codes that differ from what follows on most of them, those, and signal.
+func (m Map) Rules() []Rule {
+	count := map[Action]int{}
+	usual := m.codes[1]
+	for _, a := range m.codes {
+		if count[a]++; count[a] > count[usual] {
+			usual = a
+		}
+	}
+	var rules []Rule
+	for first := 0; first < len(m.codes); first++ {
+		last := first
+		for last+1 < len(m.codes) && m.codes[last+1] == m.codes[first] {
+			last++
+		}
+		name := strconv.Itoa(first)
+		if last > first {
+			name += "-" + strconv.Itoa(last)
+		}
+		at := slices.IndexFunc(rules, func(r Rule) bool { return r.Action == m.codes[first] })
+		switch {
+		case m.codes[first] == usual:
+		case at >= 0:
+			rules[at].On += ", " + name
+		default:
+			rules = append(rules, Rule{name, m.codes[first]})
+		}
+		first = last
+	}
+	return append(rules, Rule{"any other", usual}, Rule{"signal", m.signal})
+}
+
+// Meaning says in words what an action does.
+func (a Action) Meaning() string {
+	switch a {
+	case Done:
+		return "done"
+	case Fail:
+		return "failed: tried again after a backoff, a dead letter at its last attempt"
+	case Dead:
+		return "a dead letter at once"
+	case Release:
+		return "given back, no attempt spent, not to come back for --release-delay (10s)"
+	case Crash:
+		return "like fail; the history calls the lease expired, as of a worker that died"
+	case Stop:
+		return "the command cannot run: everything is given back and the worker ends with this code"
+	}
+	return string(a)
+}
+
+// exit is how a command ended.
+type exit struct {
+	code   int
+	signal syscall.Signal // not 0: it died of this
+}
+
+// String says how a command ended, as it begins the error text.
+func (x exit) String() string {
+	if x.signal != 0 {
+		return fmt.Sprintf("signal %d (%s)", int(x.signal), x.signal)
+	}
+	return "exit " + strconv.Itoa(x.code)
 }
 
 // String is what the flag shows as its value.

@@ -3,16 +3,20 @@
 package worker
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
+	"github.com/todoctl/todoctl/pkg/intake"
 	"github.com/todoctl/todoctl/pkg/todo"
 )
 
-// run is one command for one todo, and what it has said on descriptor 3.
+// run is one command for one todo, and what it has said.
 type run struct {
 	w    *Worker
 	held *held
@@ -21,26 +25,34 @@ type run struct {
 	result  *string
 	text    string
 	retryIn *time.Duration
-	fault   string // a line that could not be understood
+	last    []byte // the last line of stdout
+	cut     bool   // that line was longer than a result may be
+	fault   string // what could not be understood
 }
 
 // runOne runs the command for a todo and reports the outcome.
 func (w *Worker) runOne(h *held) {
 	started := time.Now()
 	r := &run{w: w, held: h}
-	c, err := w.start(variables(h.todo), false, r.line)
+	own := variables(h.todo)
+	c, err := w.start(own, r.line, r.stdout)
 	if err != nil {
-		w.refuse(cannotRun(err))
-		w.report(outcome{held: h, action: Release, text: "the command cannot be started", started: started, undelayed: true})
+		o := outcome{held: h, action: Release, text: "the command cannot be started: " + err.Error(), started: started, undelayed: true}
+		if errors.Is(err, syscall.E2BIG) && size(own) > 1<<17 {
+			o.action = Fail // this todo's fault, and another worker would fare no better
+		} else {
+			w.refuse(cannotRun(err))
+		}
+		w.report(o)
 		return
 	}
 	c.feedAll(h.todo.Payload)
-	how := w.attend(c, h.lost, w.opt.RunTimeout)
+	how := r.attend(c)
 	w.spawn.ran(time.Since(started))
 	o := r.outcome(c, how)
 	o.held, o.started = h, started
 	if o.action == Stop {
-		w.refuse(&CannotRun{Code: c.exit.code, Reason: failure(fmt.Sprintf("exit %d", c.exit.code), c.errors.String())})
+		w.refuse(&CannotRun{Code: c.exit.code, Reason: failure(c.exit.String(), c.said.String())})
 		o.undelayed = true
 	}
 	w.report(o)
@@ -52,6 +64,46 @@ func (w *Worker) refuse(e *CannotRun) {
 	w.nudge()
 }
 
+// line takes in one line of descriptor 3.
+func (r *run) line(line []byte, tooLong bool) {
+	if !tooLong && len(bytes.TrimSpace(line)) == 0 {
+		return
+	}
+	p, err := parseReply(line, tooLong)
+	if err == nil && (p.Outcome != "" || p.ID != "" && p.ID != r.held.todo.ID || p.Receipt != "" && p.Receipt != r.held.receipt.String()) {
+		err = fmt.Errorf("an answer speaks of an outcome or of another todo, as with --batch or --stream alone: %.200q", line)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		if r.fault == "" {
+			r.fault = err.Error() + " (descriptor 3)"
+		}
+		return
+	}
+	if p.Result != nil {
+		text := string(p.Result)
+		r.result = &text
+	}
+	if p.retryIn != nil {
+		r.retryIn = p.retryIn
+	}
+	if p.Error != nil {
+		r.text = *p.Error
+	}
+	r.w.say(r.held, p)
+}
+
+// stdout keeps the last line of stdout where that is the result. All of it goes on to the worker's stderr.
+func (r *run) stdout(line []byte, tooLong bool) bool {
+	if r.w.opt.StdoutResult && (tooLong || len(bytes.TrimSpace(line)) > 0) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.last, r.cut = append(r.last[:0], line...), tooLong
+	}
+	return false
+}
+
 // ending is why a command was stopped, if it was.
 type ending int
 
@@ -60,33 +112,47 @@ const (
 	byTimeout
 	byLoss
 	byHalt
+	byDeafness
 )
 
-// attend sees a command to its end, and stops it when its time is over, its lease is lost, or the worker ends.
-func (w *Worker) attend(c *child, lost <-chan struct{}, limit time.Duration) ending {
+// attend sees a command to its end, and stops it when its time is over, its lease is lost, or the
+// worker ends. A command that asked for more time has it.
+func (r *run) attend(c *child) ending {
 	how := byItself
-	halt := w.halt
+	halt, lost := r.w.halt, r.held.lost
 	var over <-chan time.Time
-	if limit > 0 {
+	if limit := r.w.opt.RunTimeout; limit > 0 {
 		timer := time.NewTimer(limit)
 		defer timer.Stop()
 		over = timer.C
 	}
 	for {
+		var why ending
 		select {
 		case <-c.ended:
 			return how
 		case <-over:
-			over, how = nil, byTimeout
-			c.stop(w.opt.Grace)
-		case <-lost:
-			lost, how = nil, byLoss
-			c.stop(killAfter)
-		case <-halt:
-			halt = nil
-			if how == byItself {
-				how = byHalt
+			if more := time.Until(r.held.wanted()); more > 0 {
+				over = time.After(more)
+				continue
 			}
+			over, why = nil, byTimeout
+		case <-lost:
+			lost, why = nil, byLoss
+		case <-halt:
+			halt, why = nil, byHalt
+		}
+		select {
+		case <-c.ended: // it had just ended by itself
+			return how
+		default:
+		}
+		if how == byItself || why == byLoss {
+			how = why
+		}
+		if why == byTimeout {
+			c.stop(r.w.opt.Grace)
+		} else {
 			c.stop(killAfter)
 		}
 	}
@@ -97,37 +163,28 @@ func (r *run) outcome(c *child, how ending) outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	o := outcome{result: r.result, retryIn: r.retryIn, action: r.w.opt.On.of(c.exit)}
-	switch {
-	case how == byHalt && o.action != Done:
-		o.action, o.text, o.undelayed = Release, "the worker was told to end", true
-		return o
-	case how == byTimeout:
-		o.action = Fail
-		o.text = failure(fmt.Sprintf("timeout: ran longer than %s", r.w.opt.RunTimeout), c.errors.String())
-		return o
-	case o.action == Done && r.fault != "":
-		o.action, o.text = Fail, r.fault
-		return o
-	case o.action == Done:
-		if r.w.opt.StdoutResult && o.result == nil && c.last != "" {
-			text := asJSON(c.last)
+	if o.action == Done && o.result == nil && len(r.last) > 0 && r.fault == "" {
+		if r.cut {
+			r.fault = fmt.Sprintf("the last line of stdout is longer than %d MiB", maxLine>>20)
+		} else {
+			text := asJSON(r.last)
 			o.result = &text
 		}
-		return o
 	}
-	o.text = r.text
-	if o.text == "" {
-		o.text = failure(c.exit.String(), c.errors.String())
+	switch {
+	case how == byHalt && o.action != Done:
+		return outcome{action: Release, text: "the worker was told to end", undelayed: true}
+	case how == byTimeout:
+		o.action = Fail
+		o.text = failure(fmt.Sprintf("timeout: ran longer than %s", r.w.opt.RunTimeout), c.said.String())
+	case o.action == Done && r.fault != "":
+		o.action, o.text = Fail, r.fault
+	case o.action != Done && r.text != "":
+		o.text = r.text
+	case o.action != Done:
+		o.text = failure(c.exit.String(), c.said.String())
 	}
 	return o
-}
-
-// String says how a command ended, as it begins the error text.
-func (x exit) String() string {
-	if x.signal != 0 {
-		return fmt.Sprintf("signal %d (%s)", int(x.signal), x.signal)
-	}
-	return "exit " + strconv.Itoa(x.code)
 }
 
 // variables are what the command learns of its todo from its environment.
@@ -147,12 +204,20 @@ func variables(t todo.Todo) []string {
 		"TODO_ATTEMPT=" + strconv.Itoa(t.Attempt), "TODO_MAX_ATTEMPTS=" + strconv.Itoa(t.MaxAttempts), "TODO_DEADLINE=" + deadline}
 }
 
-// asJSON returns text that is JSON as it is, and other text as a JSON string.
-func asJSON(text string) string {
-	if checkResult([]byte(text)) == nil {
-		return text
+func size(list []string) int {
+	n := 0
+	for _, s := range list {
+		n += len(s)
 	}
-	b, err := json.Marshal(todo.CleanError(text))
+	return n
+}
+
+// asJSON returns text that is JSON as it is, and other text as a JSON string.
+func asJSON(line []byte) string {
+	if intake.CheckJSON(line) == nil {
+		return string(line)
+	}
+	b, err := json.Marshal(todo.CleanError(string(line)))
 	if err != nil {
 		return "null"
 	}

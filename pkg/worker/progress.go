@@ -4,6 +4,8 @@ package worker
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,11 +16,12 @@ import (
 // saying is how often what commands say of their todos is written at most.
 const saying = 500 * time.Millisecond
 
-// notes collects what commands say of todos that they are at, until it is written.
+// notes collects what commands say of todos that they are at, until it is written. However much they
+// say, it keeps one thing for each todo.
 type notes struct {
 	mu       sync.Mutex
 	percents map[todo.Receipt]int
-	extended []*held
+	extended map[*held]bool
 }
 
 func (n *notes) set(h *held, percent int) {
@@ -33,13 +36,16 @@ func (n *notes) set(h *held, percent int) {
 func (n *notes) extend(h *held) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.extended = append(n.extended, h)
+	if n.extended == nil {
+		n.extended = map[*held]bool{}
+	}
+	n.extended[h] = true
 }
 
-func (n *notes) take() (map[todo.Receipt]int, []*held) {
+func (n *notes) take() (percents map[todo.Receipt]int, extended []*held) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	percents, extended := n.percents, n.extended
+	percents, extended = n.percents, slices.Collect(maps.Keys(n.extended))
 	n.percents, n.extended = nil, nil
 	return percents, extended
 }
@@ -56,13 +62,13 @@ func (w *Worker) note(ctx context.Context) {
 		}
 		percents, extended := w.progress.take()
 		if len(extended) > 0 {
-			w.renew(ctx, extended, w.opt.Claim.TTL)
+			w.renew(ctx, extended)
 		}
 		if len(percents) == 0 {
 			continue
 		}
-		_ = w.store.do(func(q *queue.Client) error { // progress that is not told is told the next time
-			ctx, cancel := context.WithTimeout(ctx, answer)
+		_ = w.renews.do(func(q *queue.Client) error { // what is not told now is told the next time
+			ctx, cancel := context.WithTimeout(ctx, max(w.opt.Claim.TTL/3, time.Second))
 			defer cancel()
 			return q.SetProgress(ctx, percents)
 		})

@@ -5,6 +5,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/todoctl/todoctl/pkg/queue"
@@ -25,122 +26,183 @@ type outcome struct {
 // report hands an outcome to the settler.
 func (w *Worker) report(o outcome) {
 	w.unsaid.Add(1)
-	w.finished <- o
+	w.finished.put(o)
 }
 
-// settle writes outcomes: those that wait are written together.
+// settle writes outcomes until the box is closed: those that wait are written together.
 func (w *Worker) settle(ctx context.Context) {
-	for first := range w.finished {
-		batch := []outcome{first}
-	more:
-		for len(batch) < maxClaim {
-			select {
-			case o, ok := <-w.finished:
-				if !ok {
-					break more
-				}
-				batch = append(batch, o)
-			default:
-				break more
-			}
+	for {
+		batch := w.finished.take(maxClaim)
+		if len(batch) == 0 {
+			return
 		}
-		w.write(ctx, batch)
+		for _, list := range together(batch) {
+			w.write(ctx, list)
+		}
 		w.nudge()
 	}
 }
 
-// write settles a batch: the completed in one statement, the others one by one.
-func (w *Worker) write(ctx context.Context, batch []outcome) {
-	var done []outcome
+// together divides outcomes into those that one statement can write: all that are done, and of the
+// others those that failed or were given back alike.
+func together(batch []outcome) [][]outcome {
+	var groups [][]outcome
 	for _, o := range batch {
-		if o.action == Done {
-			done = append(done, o)
-			continue
+		at := slices.IndexFunc(groups, func(g []outcome) bool { return alike(g[0], o) })
+		if at < 0 {
+			groups = append(groups, []outcome{o})
+		} else {
+			groups[at] = append(groups[at], o)
 		}
-		w.until(ctx, []outcome{o}, func(ctx context.Context, q *queue.Client) ([]queue.Result, error) { return w.writeOne(ctx, q, o) })
 	}
-	if len(done) == 0 {
-		return
-	}
-	list := make([]queue.Completion, len(done))
-	for i, o := range done {
-		list[i] = queue.Completion{Receipt: o.held.receipt, Result: o.result}
-	}
-	w.until(ctx, done, func(ctx context.Context, q *queue.Client) ([]queue.Result, error) { return q.CompleteEach(ctx, list) })
+	return groups
 }
 
-func (w *Worker) writeOne(ctx context.Context, q *queue.Client, o outcome) ([]queue.Result, error) {
-	p := queue.LeaseParams{Receipts: []todo.Receipt{o.held.receipt}}
-	if o.action == Release || o.action == Stop {
-		var delay *time.Duration
-		if !o.undelayed {
-			delay = &w.opt.ReleaseDelay
-			if o.retryIn != nil {
-				delay = o.retryIn
-			}
-		}
-		return q.Release(ctx, p, delay, &o.text)
+func alike(a, b outcome) bool {
+	if a.action == Done || b.action == Done {
+		return a.action == b.action
 	}
-	return q.Fail(ctx, p, queue.FailParams{Error: o.text, Result: o.result, RetryIn: o.retryIn, Dead: o.action == Dead, Crash: o.action == Crash})
+	return a.action == b.action && a.text == b.text && a.retryIn == nil && b.retryIn == nil &&
+		a.result == nil && b.result == nil && a.undelayed == b.undelayed
 }
 
-// until writes outcomes until the database has answered, or all of the leases are lost.
-func (w *Worker) until(ctx context.Context, list []outcome, write func(context.Context, *queue.Client) ([]queue.Result, error)) {
-	told := false
+// write writes outcomes until the database has answered, or their leases are lost.
+func (w *Worker) write(ctx context.Context, list []outcome) {
+	perhaps := false // an earlier try may have been written; only the database knows
 	for pause := awayFirst; ; pause = min(2*pause, awayLast) {
-		if allLost(list) {
-			for _, o := range list {
-				why, _ := o.held.isLost()
-				w.ended(o, "lost", why)
-			}
+		if list = w.sift(list, perhaps); len(list) == 0 {
 			return
 		}
-		var results []queue.Result
-		err := w.store.do(func(q *queue.Client) error {
-			var err error
-			ctx, cancel := context.WithTimeout(ctx, answer)
-			defer cancel()
-			results, err = write(ctx, q)
-			return err
-		})
-		if err == nil {
+		results, err := w.send(ctx, list)
+		switch {
+		case err == nil:
+			w.outage.over()
 			w.account(list, results)
 			return
-		}
-		if !told {
-			w.opt.Warn("an outcome cannot be written yet: " + err.Error())
-			told = true
-		}
-		select {
-		case <-w.giveUp:
-			for _, o := range list {
-				o.held.lose("the database could not be told in time: " + err.Error())
+		case temporary(err):
+			w.outage.began(err)
+			perhaps = perhaps || !errors.Is(err, todo.ErrUnavailable)
+			w.waitOut(pause, list, perhaps)
+		case len(list) > 1:
+			for _, o := range list { // one of them is at fault, and it must not hold up the others
+				w.write(ctx, []outcome{o})
 			}
-		case <-time.After(pause):
+			return
+		default:
+			var plain bool
+			if list[0], plain = without(list[0], err); plain {
+				w.ended(list[0], "lost", "the database refused the outcome: "+err.Error())
+				return
+			}
 		}
 	}
 }
 
-func allLost(list []outcome) bool {
-	for _, o := range list {
-		if _, lost := o.held.isLost(); !lost {
+// sift takes out what must not be written, or cannot be any more.
+func (w *Worker) sift(list []outcome, perhaps bool) []outcome {
+	given := false
+	select {
+	case <-w.giveUp:
+		given = true
+	default:
+	}
+	return slices.DeleteFunc(list, func(o outcome) bool {
+		why, lost := o.held.isLost()
+		switch {
+		case given:
+			w.ended(o, "lost", "the database could not be told in time")
+		case lost && !perhaps:
+			w.ended(o, "lost", why)
+		default:
 			return false
 		}
+		return true
+	})
+}
+
+// waitOut waits for the next try: for a while, until somebody else had an answer, or until there is
+// nothing left to write.
+func (w *Worker) waitOut(pause time.Duration, list []outcome, perhaps bool) {
+	end := time.NewTimer(pause)
+	defer end.Stop()
+	tick := time.NewTicker(expiring)
+	defer tick.Stop()
+	back := w.outage.wait()
+	for {
+		select {
+		case <-end.C:
+			return
+		case <-back:
+			return
+		case <-w.giveUp:
+			return
+		case <-tick.C:
+			if !perhaps && slices.ContainsFunc(list, func(o outcome) bool { _, lost := o.held.isLost(); return lost }) {
+				return
+			}
+		}
 	}
-	return true
+}
+
+// send writes outcomes that are alike with one statement.
+func (w *Worker) send(ctx context.Context, list []outcome) (results []queue.Result, err error) {
+	o := list[0]
+	receipts := make([]todo.Receipt, len(list))
+	completions := make([]queue.Completion, len(list))
+	for i, o := range list {
+		receipts[i] = o.held.receipt
+		completions[i] = queue.Completion{Receipt: o.held.receipt, Result: o.result}
+	}
+	p := queue.LeaseParams{Receipts: receipts}
+	ctx, cancel := context.WithTimeout(ctx, answer)
+	defer cancel()
+	err = w.store.do(func(q *queue.Client) error {
+		switch o.action {
+		case Done:
+			results, err = q.CompleteEach(ctx, completions)
+		case Release, Stop:
+			results, err = q.Release(ctx, p, w.delay(o), &o.text)
+		default:
+			results, err = q.Fail(ctx, p, queue.FailParams{Error: o.text, Result: o.result, RetryIn: o.retryIn, Dead: o.action == Dead, Crash: o.action == Crash})
+		}
+		return err
+	})
+	return results, err
+}
+
+// delay is how long a todo that is given back waits: nil for not at all, at its old place.
+func (w *Worker) delay(o outcome) *time.Duration {
+	switch {
+	case o.undelayed:
+		return nil
+	case o.retryIn != nil:
+		return o.retryIn
+	}
+	return &w.opt.ReleaseDelay
+}
+
+// without is an outcome less what the database does not take: a failure must never fail to be
+// recorded. plain says that there is nothing left to leave away.
+func without(o outcome, err error) (less outcome, plain bool) {
+	switch {
+	case o.action == Done && o.result != nil:
+		o.action, o.text = Fail, "the result cannot be stored: "+err.Error()
+	case o.action == Done || o.result == nil:
+		return o, true
+	}
+	o.result = nil
+	return o, false
 }
 
 // account says how each lease ended.
 func (w *Worker) account(list []outcome, results []queue.Result) {
 	for i, o := range list {
-		if i < len(results) && results[i].Error != nil {
-			if e := results[i].Error; errors.Is(e, todo.ErrConflict) || errors.Is(e, todo.ErrNotFound) {
-				w.ended(o, "lost", e.Message)
-				continue
-			}
+		if e := results[i].Error; e != nil {
+			w.ended(o, "lost", e.Message)
+			continue
 		}
 		name := map[Action]string{Done: "done", Fail: "failed", Dead: "dead", Release: "released", Stop: "released", Crash: "crashed"}[o.action]
-		if o.action != Release && i < len(results) && results[i].Condition == todo.IsDead {
+		if (o.action == Fail || o.action == Crash) && results[i].Condition == todo.IsDead {
 			name = "dead"
 		}
 		w.ended(o, name, o.text)
@@ -162,7 +224,8 @@ func (w *Worker) ended(o outcome, name, text string) {
 	t := o.held.todo
 	e := Event{ID: t.ID, Queue: t.Queue, Kind: t.Kind, Attempt: t.Attempt, Outcome: name, Seconds: time.Since(o.started).Seconds()}
 	if name != "done" {
-		e.Error = firstLine(text)
+		line := firstLine(text)
+		e.Error = &line
 	}
 	w.opt.Log(e)
 	w.unsaid.Add(-1)

@@ -38,10 +38,34 @@ func newSpawner() *spawner {
 	return s
 }
 
-func (s *spawner) start(cmd *exec.Cmd) error {
+// start starts a command, and returns our ends of its stdin, stdout, stderr and descriptor 3.
+func (s *spawner) start(command, env []string) (c *child, ours []*os.File, err error) {
+	var theirs []*os.File
+	defer func() {
+		closeFiles(theirs)
+		if err != nil {
+			closeFiles(ours)
+		}
+	}()
+	for fd := range 4 {
+		read, write, err := os.Pipe()
+		if err != nil {
+			return nil, ours, err
+		}
+		if fd == 0 { // stdin is the one that the command reads
+			read, write = write, read
+		}
+		ours, theirs = append(ours, read), append(theirs, write)
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env, cmd.SysProcAttr = env, attributes()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = theirs[0], theirs[1], theirs[2], theirs[3:]
 	r := request{cmd, make(chan error, 1)}
 	s.requests <- r
-	return <-r.done
+	if err := <-r.done; err != nil {
+		return nil, ours, err
+	}
+	return &child{cmd: cmd, stdin: ours[0], ended: make(chan struct{})}, ours, nil
 }
 
 // stop ends the thread. Every command has ended by then.
@@ -68,12 +92,6 @@ func (s *spawner) ahead(concurrency int) int {
 		return 0
 	}
 	return min(int(ahead/average)*concurrency, maxClaim)
-}
-
-// exit is how a command ended.
-type exit struct {
-	code   int
-	signal syscall.Signal // not 0: it died of this
 }
 
 // exitOf reads the state of a command that has ended.

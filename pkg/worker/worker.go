@@ -1,8 +1,5 @@
 //go:build unix
 
-// Package worker makes a worker of any command: it claims todos, runs the command for each, renews
-// the leases meanwhile, and writes down what came of it. A lease that is lost stops its command, and
-// the outcome is not written.
 package worker
 
 import (
@@ -35,8 +32,12 @@ type Options struct {
 	Listen       bool          // be notified of work, where the server allows it
 	Stderr       io.Writer     // takes the lines of the commands; safe for concurrent writes of whole lines
 	Log          func(Event)   // told of each lease that ended
+	Guard        []string      // runs Guard in a process of this program; nil for none
 	Warn         func(string)
 }
+
+// lined says that commands get their todos as lines on stdin.
+func (o *Options) lined() bool { return o.Batch > 0 || o.Stream }
 
 // Event is how one lease ended, as it is logged.
 type Event struct {
@@ -46,7 +47,7 @@ type Event struct {
 	Attempt int     `json:"attempt"`
 	Outcome string  `json:"outcome"` // done, failed, dead, released, crashed, lost
 	Seconds float64 `json:"seconds"`
-	Error   string  `json:"error,omitempty"`
+	Error   *string `json:"error"`
 }
 
 // Summary counts what a worker did.
@@ -59,15 +60,19 @@ const answer = 10 * time.Second
 
 // Worker is one running worker.
 type Worker struct {
-	opt   Options
-	store *store
-	spawn *spawner
+	opt    Options
+	store  *store // claims and settles
+	renews *store // renews and tells of progress: a slow claim must not cost a lease
+	spawn  *spawner
+	guard  *guard
+	outage outage
 
 	mu   sync.Mutex
-	held map[string]*held // leases that must be renewed, by receipt
+	held map[*held]struct{} // leases that must be renewed
 
-	finished chan outcome  // what commands came to, for the settler
+	finished outbox        // what commands came to, for the settler
 	wake     chan struct{} // something ended: the dispatcher looks again
+	renewNow chan struct{} // leases may be over already: the keeper must not wait for its time
 	halt     chan struct{} // closed when commands must stop
 	giveUp   chan struct{} // closed when outcomes that cannot be written count as lost
 	running  atomic.Int64  // commands that run
@@ -87,40 +92,22 @@ type CannotRun struct {
 // Error says so.
 func (e *CannotRun) Error() string { return "cannot run the command: " + e.Reason }
 
-// held is a lease that this worker holds.
-type held struct {
-	todo    todo.Todo
-	receipt todo.Receipt
-	lost    chan struct{} // closed when the lease is lost
-
-	mu      sync.Mutex
-	renewed time.Time // when the last renewal that succeeded was asked for
-	wants   time.Time // the command asked to have it so long
-	until   time.Time // and it was granted so long
-	gone    bool
-	why     string
-}
-
-func (h *held) lose(why string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.gone {
-		h.gone, h.why = true, why
-		close(h.lost)
-	}
-}
-
-func (h *held) isLost() (string, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.why, h.gone
-}
-
 // Run works until it is told to end, by ctx or by its options. It returns in order: every lease that
 // it held has ended, or was lost, or could not be told to the database within the grace time.
 func Run(ctx context.Context, q *queue.Client, opt Options) (Summary, error) {
-	w := &Worker{opt: opt, store: &store{q: q}, spawn: newSpawner(), held: map[string]*held{},
-		finished: make(chan outcome, 1024), wake: make(chan struct{}, 1), halt: make(chan struct{}), giveUp: make(chan struct{})}
+	again := q.Sibling()
+	defer again.Close()
+	w := &Worker{opt: opt, store: &store{q: q}, renews: &store{q: again}, spawn: newSpawner(), held: map[*held]struct{}{},
+		finished: outbox{filled: make(chan struct{}, 1)}, wake: make(chan struct{}, 1), renewNow: make(chan struct{}, 1),
+		halt: make(chan struct{}), giveUp: make(chan struct{})}
+	w.outage.warn = opt.Warn
+	if len(opt.Guard) > 0 {
+		var err error
+		if w.guard, err = newGuard(opt.Guard); err != nil {
+			opt.Warn("what commands have started will outlive a worker that is killed: " + err.Error())
+		}
+		defer w.guard.close()
+	}
 	defer w.spawn.stop()
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -131,12 +118,14 @@ func Run(ctx context.Context, q *queue.Client, opt Options) (Summary, error) {
 	settled := make(chan struct{})
 	go func() { defer close(settled); w.settle(background) }()
 	err := w.dispatch(ctx, background)
-	close(w.finished)
-	if ctx.Err() != nil {
+	w.finished.close()
+	select {
+	case <-settled:
+	case <-ctx.Done(): // told to end: a database that is away is waited for no longer than for a command
 		last := time.AfterFunc(max(opt.Grace, answer), func() { close(w.giveUp) })
 		defer last.Stop()
+		<-settled
 	}
-	<-settled
 	stop()
 	tasks.Wait()
 	if b := w.broken.Load(); b != nil {
@@ -145,7 +134,7 @@ func Run(ctx context.Context, q *queue.Client, opt Options) (Summary, error) {
 	return w.sum, err
 }
 
-// store is the one connection that claims, renews and settles, one at a time.
+// store is one connection, for one statement at a time.
 type store struct {
 	mu sync.Mutex
 	q  *queue.Client
@@ -157,39 +146,57 @@ func (s *store) do(f func(*queue.Client) error) error {
 	return f(s.q)
 }
 
-// hold notes leases that were just claimed, asked for at the given time.
-func (w *Worker) hold(list []todo.Todo, asked time.Time) []*held {
-	out := make([]*held, len(list))
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for i, t := range list {
-		h := &held{todo: t, receipt: todo.Receipt{ID: t.ID, Seq: t.LeaseSeq}, lost: make(chan struct{}), renewed: asked}
-		w.held[h.receipt.String()] = h
-		out[i] = h
-	}
-	return out
+// outage remembers that the database is away, so that it is told once and everybody goes on as soon
+// as anybody has had an answer.
+type outage struct {
+	warn func(string)
+
+	mu   sync.Mutex
+	back chan struct{} // not nil while the database is away; closed when it answers again
 }
 
-func (w *Worker) drop(h *held) {
-	w.mu.Lock()
-	delete(w.held, h.receipt.String())
-	w.mu.Unlock()
+// began notes that the database did not answer.
+func (o *outage) began(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.back == nil {
+		o.back = make(chan struct{})
+		o.warn("the database is away, trying again: " + err.Error())
+	}
 }
 
-func (w *Worker) all() []*held {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	list := make([]*held, 0, len(w.held))
-	for _, h := range w.held {
-		list = append(list, h)
+// over notes that it did.
+func (o *outage) over() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.back != nil {
+		close(o.back)
+		o.back = nil
 	}
-	return list
+}
+
+// wait returns what is closed at the end of the outage; nil, which never is, when there is none.
+func (o *outage) wait() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.back
+}
+
+// temporary says whether a statement that failed so may succeed later.
+func temporary(err error) bool {
+	switch todo.CodeOf(err) {
+	case todo.CodeUnavailable, todo.CodeUnknown, todo.CodeTimeout:
+		return true
+	}
+	return false
 }
 
 // nudge makes the dispatcher look again.
-func (w *Worker) nudge() {
+func (w *Worker) nudge() { ring(w.wake) }
+
+func ring(bell chan<- struct{}) {
 	select {
-	case w.wake <- struct{}{}:
-	default:
+	case bell <- struct{}{}:
+	default: // it rings already
 	}
 }

@@ -1,0 +1,102 @@
+//go:build unix
+
+package worker
+
+import (
+	"sync"
+	"time"
+
+	"github.com/todoctl/todoctl/pkg/todo"
+)
+
+// held is a lease that this worker holds.
+type held struct {
+	todo    todo.Todo
+	receipt todo.Receipt
+	lost    chan struct{} // closed when the lease is lost
+
+	mu      sync.Mutex
+	renewed time.Time // when the last renewal that succeeded was asked for
+	asked   bool      // a later one was asked for
+	wants   time.Time // the command asked to have it so long
+	until   time.Time // and it was granted so long
+	gone    bool
+	why     string
+}
+
+func (h *held) lose(why string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.gone {
+		h.gone, h.why = true, why
+		close(h.lost)
+	}
+}
+
+func (h *held) isLost() (why string, lost bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.why, h.gone
+}
+
+// wanted returns until when the command asked to have the todo; zero if it did not.
+func (h *held) wanted() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.wants
+}
+
+// want notes that the command needs the todo for so long. A shorter wish does not take back a longer one.
+func (h *held) want(d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if until := time.Now().Add(d); until.After(h.wants) {
+		h.wants = until
+	}
+}
+
+// granted notes that the lease lasts ttl from the given time on.
+func (h *held) granted(asked time.Time, ttl time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.renewed, h.until, h.asked = asked, asked.Add(ttl), false
+}
+
+// over says whether the lease is over by this machine's clocks, and whether the database has been
+// asked since it was last renewed. The wall clock counts as well as the monotonic one, which stands
+// still while the machine sleeps.
+func (h *held) over(now time.Time) (over, asked bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return now.After(h.until) || now.Round(0).After(h.until.Round(0)), h.asked
+}
+
+// hold notes leases that were just claimed, asked for at the given time.
+func (w *Worker) hold(list []todo.Todo, asked time.Time) []*held {
+	out := make([]*held, len(list))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, t := range list {
+		h := &held{todo: t, receipt: todo.Receipt{ID: t.ID, Seq: t.LeaseSeq}, lost: make(chan struct{})}
+		h.granted(asked, w.opt.Claim.TTL)
+		w.held[h] = struct{}{}
+		out[i] = h
+	}
+	return out
+}
+
+func (w *Worker) drop(h *held) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.held, h)
+}
+
+func (w *Worker) all() []*held {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := make([]*held, 0, len(w.held))
+	for h := range w.held {
+		list = append(list, h)
+	}
+	return list
+}

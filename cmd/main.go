@@ -49,6 +49,9 @@ func Main(args []string, s Streams, env []string, v VersionInfo) int {
 	if err != nil && !app.running {
 		err = usageFault(err)
 	}
+	if c, _, _ := root.Find(args); c != nil && c.Annotations[monitoring] != "" {
+		err = monitored(err)
+	}
 	code := app.report(args, err)
 	if sig := caught(); sig != nil && code == codeInterrupted {
 		die(sig)
@@ -83,7 +86,7 @@ func (a *App) report(args []string, err error) int {
 	}
 	switch {
 	case errors.Is(err, errSilent):
-	case code == codeEmpty && !json && (!a.Streams.ErrTTY || a.Flags.Quiet):
+	case errors.Is(err, todo.ErrEmpty) && !json && (!a.Streams.ErrTTY || a.Flags.Quiet):
 	case code == codeInterrupted && !json:
 	default:
 		render.Error(a.Streams.Err, err, json, a.Streams.ErrTTY)

@@ -5,7 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
+	"path/filepath"
 	"path"
 	"regexp"
 	"strconv"
@@ -106,16 +106,16 @@ func TestStatementsSayWhatTheyDo(t *testing.T) {
 
 // Every file is run by name, and every name that is run has its file.
 func TestStatementsAreUsed(t *testing.T) {
-	entries, err := os.ReadDir(".")
+	sources, err := filepath.Glob("../*/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	words, steps := map[string]bool{}, map[string]bool{}
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+	for _, name := range sources {
+		if dir := filepath.Base(filepath.Dir(name)); strings.HasSuffix(name, "_test.go") || dir != "queue" && dir != "doctor" {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), e.Name(), nil, 0)
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,8 @@ func without(name string) []string {
 	case "claim", "claim_many", "claim_id", "claim_capped", "claim_reason":
 		return []string{"enable_seqscan", "enable_bitmapscan"} // read in order, and only as far as needed
 	case "list", "prune_list":
-		return []string{"enable_seqscan", "enable_bitmapscan", "enable_sort"} // a page in id order
+		// A page in id order: it is read before workers to share it would have started.
+		return []string{"enable_seqscan", "enable_bitmapscan", "enable_sort", "enable_gathermerge"}
 	case "list_few", "queues", "reap_list", "pause_running", "enqueue_live":
 		return []string{"enable_seqscan"} // terminal rows are in none of the indexes
 	case "heartbeat", "complete", "complete_each", "fail", "release", "progress", "reap", "classify", "show", "prune":

@@ -1,0 +1,107 @@
+package queue
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/todoctl/todoctl/pkg/todo"
+)
+
+// ids lists what a filter matches.
+func (w *world) ids(f Filter, p Page, s *Scanned) []string {
+	w.t.Helper()
+	list := []string{}
+	for t, err := range w.List(w.t.Context(), f, p, s) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		list = append(list, t.ID)
+	}
+	return list
+}
+
+// Lists are the same whether few todos match, which are then found by the indexes of the live and the
+// dead, or many, for which the table is walked in id order.
+func TestListOfFewAndOfMany(t *testing.T) {
+	for name, rows := range map[string]int{"few": 900, "many": 24_000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.exec(`INSERT INTO todos (id, queue, state, assignee, idempotency_key, owner, claimed_at, lease_expires_at, completed_at, next_retry_at, error, fingerprint, attempt, lease_seq, payload)
+			SELECT 'td_' || to_char(i, 'FM000000'), 'q' || i % 3, CASE i % 9 WHEN 0 THEN 'done' WHEN 1 THEN 'failed' WHEN 2 THEN 'failed' WHEN 3 THEN 'claimed' WHEN 4 THEN 'claimed' ELSE 'pending' END,
+			       CASE WHEN i % 5 = 0 THEN 'x' END, 'k' || i, CASE WHEN i % 9 < 5 THEN 'o' || i % 2 END, CASE WHEN i % 9 < 5 THEN now() END,
+			       CASE i % 9 WHEN 3 THEN now() + interval '1 h' WHEN 4 THEN now() - interval '1 h' END, CASE WHEN i % 9 < 2 THEN now() END,
+			       CASE WHEN i % 9 = 2 THEN now() + interval '1 h' END, CASE WHEN i % 9 < 3 THEN 'boom ' || i % 4 END, CASE WHEN i % 9 < 3 THEN 'f' || i % 4 END, 1, 1,
+			       jsonb_build_object('n', i % 11)
+			  FROM generate_series(1, $1::int) i`, rows)
+			is := func(states ...todo.Condition) []todo.Condition { return states }
+			for _, c := range []struct {
+				f     Filter
+				where string
+			}{
+				{Filter{}, "true"},
+				{Filter{Conditions: is(todo.IsPending)}, "state = 'pending'"},
+				{Filter{Conditions: is(todo.IsClaimed, todo.IsExpired)}, "state = 'claimed'"},
+				{Filter{Conditions: is(todo.IsExpired), Queues: []string{"q0", "q1"}}, "state = 'claimed' AND lease_expires_at < now() AND queue IN ('q0', 'q1')"},
+				{Filter{Conditions: is(todo.IsDead)}, "state = 'failed' AND next_retry_at IS NULL"},
+				{Filter{Conditions: is(todo.IsDead, todo.IsRetrying), Queues: []string{"q1"}}, "state = 'failed' AND queue = 'q1'"},
+				{Filter{Conditions: is(todo.IsDone)}, "state = 'done'"},
+				{Filter{Conditions: is(todo.IsDone, todo.IsPending)}, "state IN ('done', 'pending')"},
+				{Filter{Conditions: is(todo.IsPending, todo.IsDead), Assignees: []string{"x"}}, "(state = 'pending' OR state = 'failed' AND next_retry_at IS NULL) AND assignee = 'x'"},
+				{Filter{Conditions: is(todo.IsClaimed, todo.IsDead), Owners: []string{"o1"}}, "state = 'claimed' AND lease_expires_at > now() AND owner = 'o1'"},
+				{Filter{Conditions: is(todo.IsPending, todo.IsDead), Keys: []string{"k10", "k14", "k9"}}, "(state = 'pending' OR state = 'failed' AND next_retry_at IS NULL) AND idempotency_key IN ('k10', 'k14', 'k9')"},
+				{Filter{Conditions: is(todo.IsDead), Fingerprints: []string{"f2"}}, "state = 'failed' AND next_retry_at IS NULL AND fingerprint = 'f2'"},
+				{Filter{Conditions: is(todo.IsDead, todo.IsRetrying), Error: ptr("m 3$")}, "state = 'failed' AND error = 'boom 3'"},
+				{Filter{Conditions: is(todo.IsPending), Payload: ptr(`{"n": 3}`)}, "state = 'pending' AND payload = '{\"n\": 3}'"},
+			} {
+				for _, p := range []Page{{}, {Limit: 1}, {After: "td_000400", Limit: 1100}} {
+					sql := fmt.Sprintf("SELECT id FROM todos WHERE %s AND id > '%s' ORDER BY id", c.where, p.After)
+					if p.Limit > 0 {
+						sql += fmt.Sprint(" LIMIT ", p.Limit)
+					}
+					got := strings.Join(w.ids(c.f, p, &Scanned{}), "\n")
+					if want := w.text(sql); got != want {
+						t.Errorf("%s, %+v: %d bytes of ids, not %d", c.where, p, len(got), len(want))
+					}
+				}
+			}
+		})
+	}
+}
+
+// Filters without an index stop at the scan limit and say so, but not when they were at the end anyway.
+func TestListScanLimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.exec(`INSERT INTO todos (id, queue, payload) SELECT 'td_' || to_char(i, 'FM0000'), 'q', to_jsonb(i) FROM generate_series(1, 50) i`)
+	for name, conditions := range map[string][]todo.Condition{"by the index of the live": {todo.IsPending}, "by a walk": nil} {
+		for limit, short := range map[int]bool{49: true, 51: false} {
+			var s Scanned
+			got := w.ids(Filter{Conditions: conditions, Payload: ptr("50"), ScanLimit: limit}, Page{}, &s)
+			if s.Short != short || (len(got) == 0) != short {
+				t.Errorf("%s, limit %d: found %v, cut short: %v", name, limit, got, s.Short)
+			}
+		}
+	}
+}
+
+// What a filter matched and what has changed since is judged by the row as it is now.
+func TestListSeesChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.exec(`INSERT INTO todos (id, queue) SELECT 'td_' || to_char(i, 'FM0000'), 'q' FROM generate_series(1, 1500) i`)
+	var got []string
+	for item, err := range w.List(t.Context(), Filter{Conditions: []todo.Condition{todo.IsPending}}, Page{}, &Scanned{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got = append(got, item.ID); len(got) == 1000 {
+			w.exec("UPDATE todos SET state = 'failed', completed_at = now() WHERE id > 'td_1100'")
+		}
+	}
+	if len(got) != 1100 || !slices.IsSorted(got) {
+		t.Errorf("%d todos, the last %s", len(got), got[len(got)-1])
+	}
+}

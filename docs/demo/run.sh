@@ -31,7 +31,12 @@ say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 
 # show COMMAND...: the line as one would type it, then what it answers.
 show() {
-	printf '$ %s\n' "$*"
+	line='$'
+	for word in "$@"; do
+		case $word in *[!A-Za-z0-9_./:,=@-]*) word="'$word'" ;; esac
+		line="$line $word"
+	done
+	printf '%s\n' "$line"
 	"$@"
 }
 
@@ -64,12 +69,13 @@ echo 'and again:'
 deliver
 show todoctl queues -o table
 
-say 'A worker claims a todo and is killed: nothing is lost, the lease runs out'
-CRASH=1 TODOCTL_TTL=1s sh "$here/worker.sh" github || echo "(the worker is dead, exit $?)"
-show todoctl list --state claimed,expired --fields id,queue,owner,condition -o table
-while [ -z "$(todoctl list --state expired -o id)" ]; do sleep 0.2; done
-show todoctl list --state claimed,expired --fields id,queue,owner,condition -o table
-lapsed=$(todoctl list --state expired -o id)
+say 'A worker claims 20 todos and is killed: nothing is lost, its leases run out'
+CRASH=1 TODOCTL_TTL=2s sh "$here/worker.sh" github || echo "(the worker is dead, exit $?)"
+counts='queue,pending,claimed,expired,retrying,dead'
+show todoctl queues -q github --fields "$counts" -o table
+while [ -z "$(todoctl list --state expired --limit 1 -o id)" ]; do sleep 0.2; done
+show todoctl queues -q github --fields "$counts" -o table
+lapsed=$(todoctl list --state expired --limit 1 -o id)
 show todoctl reap -o table
 show todoctl show "$lapsed" --fields id,condition,attempt,history -o table
 
@@ -79,21 +85,23 @@ drain() {
 		todoctl reap --quiet
 		workers=''
 		for queue in "$@"; do
-			sh "$here/worker.sh" "$queue" &
+			sh "$here/worker.sh" "$queue" 2>"$tmp/$queue.log" &
 			workers="$workers $!"
 		done
-		for worker in $workers; do wait "$worker"; done
+		for worker in $workers; do
+			wait "$worker" || { cat "$tmp"/*.log >&2 && return 1; }
+		done
 		sleep 0.3
 	done
 }
 drain github billing slack registry &
 drain=$!
-while sleep 4 && kill -0 "$drain" 2>/dev/null; do
-	show todoctl queues -o table --fields queue,pending,claimed,retrying,dead
+while sleep 3 && kill -0 "$drain" 2>/dev/null; do
+	show todoctl queues --fields "$counts" -o table
 done
 wait "$drain"
 drain=''
-show todoctl queues -o table --fields queue,pending,claimed,retrying,dead
+show todoctl queues --fields "$counts" -o table
 
 say 'The queues are empty. Dead letters by reason'
 by_reason() {
@@ -109,7 +117,7 @@ show todoctl retry --kind charge.failed --error 'the bank' --yes -o table
 export BANK_IS_BACK=1
 drain billing
 by_reason
-show todoctl queues -o table --fields queue,pending,claimed,retrying,dead
+show todoctl queues --fields "$counts" -o table
 printf '%s todos are done\n' "$(todoctl list --state 'done' -o id | wc -l)"
 
 say 'Done: the server is stopped and its folder removed'

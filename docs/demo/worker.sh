@@ -1,20 +1,19 @@
 #!/bin/sh
-# worker.sh QUEUE: claims until nothing is claimable, handles each todo, reports by its receipt.
-handle() {
-	case "$TODO_QUEUE/$TODO_KIND $TODO_ATTEMPT $TODO_PAYLOAD" in
-	github/*'"conclusion":"failure"'*) echo "the build is red" && return 1 ;;
-	slack/channel_rename\ 1\ *) echo "chat is away" && return 1 ;; # the second attempt finds it
-	billing/charge.failed*) [ -n "${BANK_IS_BACK-}" ] || { echo "the bank does not answer" && return 1; } ;;
-	registry/delete*) echo "no handler for delete" && return 65 ;; # no attempt will ever help
-	esac
+# worker.sh QUEUE: claims 20 todos at a time until there are none; reports each by its receipt.
+judge() { # todos as JSON lines in; receipt, outcome and reason of each out
+	jq -r --arg bank "${BANK_IS_BACK-}" '
+	def red: .payload | [.. | objects | .conclusion] | any(. == "failure");
+	[.receipt] + (if .queue == "github" and red then ["fail", "the build is red"]
+	elif .kind == "channel_rename" and .attempt == 1 then ["fail", "chat is away"]
+	elif .kind == "charge.failed" and $bank == "" then ["fail", "the bank does not answer"]
+	elif .kind == "delete" then ["dead", "no handler for delete"] else ["done"] end) | @tsv'
 }
-while todo=$(todoctl claim -q "$1" -o env) || exit $(($? == 3 ? 0 : $?)); do # 3: nothing to claim
-	eval "$todo"
+while todos=$(todoctl claim -q "$1" --limit 20 -o jsonl) || exit $(($? == 3 ? 0 : $?)); do
 	[ -z "${CRASH-}" ] || kill -9 $$ # as the kernel does when memory is short
-	reason=$(handle)
-	case $? in
-	0) todoctl complete "$TODO_RECEIPT" --quiet ;;
-	65) todoctl fail "$TODO_RECEIPT" --quiet --dead --error "$reason" ;;
-	*) todoctl fail "$TODO_RECEIPT" --quiet --error "$reason" ;;
-	esac || exit
+	judged=$(printf '%s\n' "$todos" | judge) || exit
+	printf '%s\n' "$judged" | awk '$2 == "done" { print $1 }' | todoctl complete - --quiet || exit
+	printf '%s\n' "$judged" | awk '$2 != "done"' | while read -r receipt outcome reason; do
+		[ "$outcome" = fail ] && set -- || set -- --dead
+		todoctl fail "$receipt" --quiet --error "$reason" "$@" || exit
+	done || exit
 done

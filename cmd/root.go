@@ -32,7 +32,7 @@ func Root() *cobra.Command { return newRoot(&App{}) }
 func newRoot(app *App) *cobra.Command {
 	root := &cobra.Command{
 		Use: "todoctl", Short: "Inspect and drive a durable work queue in PostgreSQL", Long: rootHelp, Example: rootExample,
-		SilenceErrors: true, SilenceUsage: true, Args: cobra.NoArgs, Version: app.Version.line(),
+		SilenceErrors: true, SilenceUsage: true, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions, Version: app.Version.line(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return usagef("no command").WithHint("todoctl --help lists the commands")
 		},
@@ -43,6 +43,10 @@ func newRoot(app *App) *cobra.Command {
 				return nil // a completion reads the settings of the command that it completes, in silence
 			case "help":
 				return nil // help must come also where the settings are what is wrong
+			}
+			// The parser would look at these only after this function, and the error would pass for ours.
+			if err := c.ValidateFlagGroups(); err != nil {
+				return groupFault(c, err)
 			}
 			if f := c.Flags().Lookup("jq"); f.Changed && app.Flags.JQ == "" {
 				return usagef("--jq: the filter is empty")
@@ -68,6 +72,8 @@ func newRoot(app *App) *cobra.Command {
 		newList(app), newShow(app), newQueues(app), newDeadLetters(app), newDoctor(app), newLeases(app),
 		newMigrate(app), newLocal(app), newConfig(app), newCompletion(app), newVersion(app))
 	root.AddCommand(topics(app)...)
+	root.SetHelpCommand(newHelp(app))
+	explainArguments(root)
 	return root
 }
 
@@ -93,6 +99,16 @@ func (a *App) globalFlags(root *cobra.Command) {
 	}
 }
 
+// groupFault explains flags that do not go together.
+func groupFault(c *cobra.Command, err error) error {
+	e := usagef("%v", err)
+	if text, ok := strings.CutSuffix(err.Error(), "] were all set"); ok {
+		names := strings.Fields(text[strings.LastIndex(text, "[")+1:])
+		e = usagef("--%s exclude each other", strings.Join(names, " and --"))
+	}
+	return e.WithHint("%s --help shows how they are used", c.CommandPath())
+}
+
 // flagFault explains a flag that could not be read.
 func flagFault(c *cobra.Command, err error) error {
 	text := err.Error()
@@ -109,7 +125,21 @@ func flagFault(c *cobra.Command, err error) error {
 	if i := strings.Index(text, `" flag: `); i >= 0 && strings.HasPrefix(text, "invalid argument ") {
 		value := strings.TrimPrefix(text[:strings.Index(text, " for ")], "invalid argument ")
 		names := text[strings.Index(text, ` for "`)+6 : i]
-		return usagef("%s: %s", names, strings.TrimPrefix(text[i+8:], "strconv.ParseBool: ")+" (given "+value+")")
+		return usagef("%s: %s", names, flagReason(text[i+8:], value))
 	}
 	return usagef("%s", text).WithHint("%s --help shows how it is used", c.CommandPath())
+}
+
+// flagReason says what is wrong with the quoted value of a flag. The parser's words for its own kinds
+// of flags name functions of Go.
+func flagReason(reason, value string) string {
+	switch {
+	case strings.HasPrefix(reason, "strconv.ParseInt:"), strings.HasPrefix(reason, "strconv.Atoi:"):
+		return value + " is not a whole number, or too large a one"
+	case strings.HasPrefix(reason, "strconv.ParseBool:"):
+		return value + " is neither true nor false"
+	case strings.Contains(reason, value):
+		return reason
+	}
+	return reason + " (given " + value + ")"
 }

@@ -33,6 +33,7 @@ type App struct {
 
 	start   time.Time
 	running bool   // the command line was accepted
+	fault   error  // of the command line, where the parser has no way to return one
 	cancel  func() // of the deadline
 	queue   *queue.Client
 }

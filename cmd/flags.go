@@ -42,7 +42,7 @@ func (l *listFlag) Set(text string) error {
 		}
 		if l.check != nil {
 			if err := l.check(s); err != nil {
-				return err
+				return withHint(err)
 			}
 		}
 		l.values = append(l.values, s)

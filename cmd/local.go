@@ -25,7 +25,7 @@ const localExample = `  todoctl local start
 func newLocal(app *App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "local", Short: "Run a private PostgreSQL from installed binaries", Long: localHelp, Example: localExample,
-		GroupID: groupDatabase, Args: cobra.NoArgs,
+		GroupID: groupDatabase, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return usagef("local needs a verb").WithHint("todoctl local start, stop, status, url, env or psql")
 		},
@@ -77,7 +77,7 @@ const localStartHelp = `Start the local server, or find it running. What is miss
 database, and the tables of todoctl in it. The server goes on until "todoctl local stop", or until the machine stops.`
 
 const localStartExample = `  todoctl local start
-  todoctl local start --pg-bin /usr/lib/postgresql/15/bin`
+  todoctl local start --jq .url`
 
 func newLocalStart(app *App) *cobra.Command {
 	var bin textFlag

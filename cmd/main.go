@@ -45,6 +45,9 @@ func Main(args []string, s Streams, env []string, v VersionInfo) int {
 	root := newRoot(app)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = app.fault
+	}
 	app.Close()
 	if err != nil && !app.running {
 		err = usageFault(err)

@@ -25,7 +25,7 @@ const migrateExample = `  todoctl migrate up
 func newMigrate(app *App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "migrate", Short: "Create, upgrade or remove the tables", Long: migrateHelp, Example: migrateExample,
-		GroupID: groupDatabase, Args: cobra.NoArgs,
+		GroupID: groupDatabase, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			return usagef("migrate needs a verb").WithHint("todoctl migrate up, down, status, sql or wait")
 		},

@@ -74,6 +74,7 @@ func newRoot(app *App) *cobra.Command {
 	root.AddCommand(topics(app)...)
 	root.SetHelpCommand(newHelp(app))
 	explainArguments(root)
+	refuseHelp(app, root)
 	return root
 }
 

@@ -47,7 +47,7 @@ func newWork(app *App) *cobra.Command {
 	o := workOptions{on: worker.DefaultMap()}
 	c := &cobra.Command{
 		Use: "work [flags] -- COMMAND [ARG...]", Short: "Run a command for each todo, under a lease that renews itself", Long: workHelp, Example: workExample,
-		GroupID: groupWork, Args: cobra.MinimumNArgs(1),
+		GroupID: groupWork, Args: cobra.MinimumNArgs(1), ValidArgsFunction: completeFiles,
 		RunE: func(c *cobra.Command, args []string) error { return runWork(c, app, &o, args) },
 	}
 	f := c.Flags()

@@ -1,8 +1,20 @@
 package todo
 
+import "strings"
+
 // Nearest returns the known word that a misspelt one most likely meant, or "" when none is close:
-// one letter of a short word may differ, two of a longer one, a third of a long one.
+// one letter of a short word may differ, two of a longer one, a third of a long one. A word that
+// three letters or more begin, and no other, is meant by them.
 func Nearest(word string, known []string) string {
+	var begun []string
+	for _, k := range known {
+		if len(word) >= 3 && strings.HasPrefix(k, word) {
+			begun = append(begun, k)
+		}
+	}
+	if len(begun) == 1 {
+		return begun[0]
+	}
 	allowed := max(2, len(word)/3)
 	if len(word) < 4 {
 		allowed = 1

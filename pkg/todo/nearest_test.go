@@ -12,6 +12,8 @@ func TestNearest(t *testing.T) {
 		"colour":      "",
 		"":            "",
 		"queue":       "queue",
+		"data":        "database_url",
+		"ta":          "",
 	} {
 		if got := Nearest(word, known); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)

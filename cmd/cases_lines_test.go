@@ -2,6 +2,8 @@ package cmd_test
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -110,4 +112,31 @@ func TestC019NoHTMLEscapes(t *testing.T) {
 	}
 	holds(t, c.fails(4, "claim", id, "--owner", "b", "-o", "json", "--jq", ".title").err, id)
 	holds(t, c.fails(2, "list", "--state", "a&b", "-o", "json").err, "a&b")
+}
+
+// TestRejectsKeepEveryBadLine has lines that only the server finds bad, beside those that are bad as they stand.
+func TestRejectsKeepEveryBadLine(t *testing.T) {
+	t.Parallel()
+	c, conn, _ := withDB(t)
+	event := pgValue[string](t, conn, "INSERT INTO events (source) VALUES ('s') RETURNING id")
+	lines := []string{`{"payload":1}`, "", `{"event_id":"ev_none",  "payload":1.10}`, "oops", `{"event_id":"` + event + `","payload":2}`,
+		`{"event_id":"ev_nil"}`, `{"payload":3}`}
+	input := strings.Join(lines, "\n") + "\n"
+	holds(t, c.from(6, lines[2]+"\n"+lines[5]).err, "line 1: event_id: no event ev_none")
+	r := c.from(7, input, "--skip-invalid", "--rejects", "bad")
+	if got := decode[bulk](t, r.out); got != (bulk{Created: 3, Invalid: 3}) {
+		t.Errorf("%+v", got)
+	}
+	holds(t, r.err, "line 3: event_id: no event ev_none", "line 4: ", "line 6: event_id: no event ev_nil")
+	kept, err := os.ReadFile(filepath.Join(c.dir, "bad"))
+	if want := "oops\n" + lines[2] + "\n" + lines[5] + "\n"; err != nil || string(kept) != want {
+		t.Errorf("rejects: %q %v, want %q", kept, err, want)
+	}
+	wantPayloads(t, conn, "1", "2", "3")
+	// The file that is read is not emptied to keep its own bad lines.
+	c.file("in", input)
+	holds(t, c.fails(2, "enqueue", "-q", "q", "--from", "in", "--skip-invalid", "--rejects", "./in").err, "is the file that is read")
+	if now, err := os.ReadFile(filepath.Join(c.dir, "in")); err != nil || string(now) != input {
+		t.Errorf("the input is now %q, %v", now, err)
+	}
 }

@@ -202,8 +202,8 @@ func runEnqueueFrom(c *cobra.Command, app *App, o *enqueueOptions, args []string
 	opt := intake.Options{Defaults: defaults, SkipInvalid: o.skipInvalid, Expect: o.expect}
 	var rejects *os.File
 	if o.rejects != "" {
-		if rejects, err = os.Create(o.rejects); err != nil {
-			return usagef("--rejects: %v", err)
+		if rejects, err = app.createRejects(o.rejects, in); err != nil {
+			return err
 		}
 		defer rejects.Close()
 		opt.Rejects = rejects
@@ -230,7 +230,7 @@ func runEnqueueFrom(c *cobra.Command, app *App, o *enqueueOptions, args []string
 	}
 	r.Invalid = lines.Invalid
 	if rejects != nil {
-		if err := errors.Join(rejects.Close()); err != nil {
+		if err := errors.Join(lines.Kept(), rejects.Close()); err != nil {
 			return todo.Errorf(todo.CodeInternal, "write --rejects: %v", err)
 		}
 	}

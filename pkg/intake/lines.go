@@ -71,12 +71,16 @@ func (r *Reader) Next() (*queue.NewTodo, error) {
 	}
 }
 
-// Skip counts a line that the server found bad.
-func (r *Reader) Skip(line int, reason string) {
+// Skip counts a line that the server found bad, and keeps it with the others.
+func (r *Reader) Skip(line int, raw, reason string) {
 	r.Valid--
 	r.Invalid++
 	r.name(line, reason)
+	r.keep([]byte(raw + "\n"))
 }
+
+// Kept returns the fault, if any, that kept bad lines from being written away.
+func (r *Reader) Kept() error { return r.kept }
 
 func (r *Reader) name(line int, reason string) {
 	if len(r.Bad) < shown {

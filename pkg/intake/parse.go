@@ -27,6 +27,7 @@ func (r *Reader) parse(raw []byte, tooLong bool) (*queue.NewTodo, error) {
 	if tooLong {
 		return nil, fmt.Errorf("longer than %d MiB", MaxLine>>20)
 	}
+	whole := raw
 	raw = bytes.TrimSpace(bytes.TrimPrefix(raw, bom)) // a mark at the head of each of several joined files
 	if len(raw) == 0 {
 		return nil, nil
@@ -51,6 +52,9 @@ func (r *Reader) parse(raw []byte, tooLong bool) (*queue.NewTodo, error) {
 	n.Line = r.line
 	if err := overlay(&n, members); err != nil {
 		return nil, err
+	}
+	if r.opt.Rejects != nil && n.EventID != nil {
+		n.Raw = string(whole) // whether there is such an event the server will say
 	}
 	return &n, CheckTodo(&n)
 }

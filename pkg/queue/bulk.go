@@ -31,8 +31,8 @@ type BulkLine struct {
 // BulkOptions says what is done with lines that turn out bad only at the server, and whether the
 // caller wants to know what became of each line.
 type BulkOptions struct {
-	Skip func(line int, reason string) // nil: a bad line fails the whole
-	Each func(BulkLine) error          // called in input order after the commit; nil where only counts are wanted
+	Skip func(line int, raw, reason string) // called after the commit; nil: a bad line fails the whole
+	Each func(BulkLine) error               // called in input order after the commit; nil where only counts are wanted
 }
 
 // firstBytes is how much input is read before the transaction begins, so that a small input never
@@ -70,6 +70,9 @@ func (c *Client) EnqueueMany(ctx context.Context, next func() (*NewTodo, error),
 	}
 	if err != nil {
 		return BulkResult{}, src.explain(err)
+	}
+	for _, b := range src.bad { // not before: a transaction that is tried again finds them again
+		o.Skip(src.line(b.ord), b.raw, b.reason)
 	}
 	if o.Each != nil {
 		return r, src.report(live, o.Each)
@@ -128,22 +131,22 @@ func (s *stage) enqueue(x *tx, o BulkOptions) (BulkResult, map[int]string, error
 
 // dropBadEvents finds lines that refer to an event that is not there.
 func (s *stage) dropBadEvents(x *tx, o BulkOptions) error {
-	s.dropped = map[int]bool{}
+	s.dropped, s.bad = map[int]bool{}, nil
 	if !s.events {
 		return nil
 	}
 	var ords []int
 	var first []string
 	if err := x.do(step{name: "enqueue_missing_events", row: func(row pgx.CollectableRow) error {
-		var ord int
+		var b badLine
 		var id string
-		err := row.Scan(&ord, &id)
-		reason := fmt.Sprintf("event_id: no event %s", id)
-		ords = append(ords, ord)
-		if o.Skip != nil {
-			o.Skip(s.line(ord), reason)
+		var raw *string
+		err := row.Scan(&b.ord, &id, &raw)
+		if b.reason = "event_id: no event " + id; raw != nil {
+			b.raw = *raw
 		}
-		first = append(first, fmt.Sprintf("line %d: %s", s.line(ord), reason))
+		ords, s.bad = append(ords, b.ord), append(s.bad, b)
+		first = append(first, fmt.Sprintf("line %d: %s", s.line(b.ord), b.reason))
 		return err
 	}}); err != nil || len(ords) == 0 {
 		return err

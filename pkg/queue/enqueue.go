@@ -16,7 +16,8 @@ const DefaultMaxAttempts = 5
 // NewTodo is a todo to be made. Payload and Event are JSON text: it goes to the server as it came,
 // so that no digit is lost.
 type NewTodo struct {
-	Line        int // of the input, from 1; 0 where there is none
+	Line        int    // of the input, from 1; 0 where there is none
+	Raw         string // the line as it came, where it is wanted back if the server finds it bad
 	Queue       string
 	Kind        string
 	Source      string

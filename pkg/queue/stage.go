@@ -10,7 +10,7 @@ import (
 
 func stageColumns() []string {
 	return []string{"ord", "id", "queue", "source", "kind", "title", "payload", "event_id", "event_source", "event_kind",
-		"external_id", "event", "idempotency_key", "assignee", "max_attempts", "at", "delay"}
+		"external_id", "event", "idempotency_key", "assignee", "max_attempts", "at", "delay", "raw"}
 }
 
 // stage hands the lines of a bulk enqueue to COPY, one at a time. It implements pgx.CopyFromSource.
@@ -28,6 +28,13 @@ type stage struct {
 	ids     []compact
 	gaps    []gap        // where line numbers jump
 	dropped map[int]bool // lines that the server side found bad
+	bad     []badLine    // the same, with what is told of them
+}
+
+// badLine is a line that the server found bad.
+type badLine struct {
+	ord         int
+	raw, reason string
 }
 
 // gap says that from the row with this position on, the line number is position + add.
@@ -44,7 +51,7 @@ func (s *stage) fill() error {
 		if err != nil {
 			return err
 		}
-		size += len(n.Payload) + len(n.Title) + 512
+		size += len(n.Payload) + len(n.Title) + len(n.Raw) + 512
 		s.head = append(s.head, n)
 	}
 	return nil
@@ -93,8 +100,11 @@ func (s *stage) Values() ([]any, error) {
 	if s.keepIDs {
 		s.ids = append(s.ids, compact(id))
 	}
-	var source, kind, external, event, eventID *string
+	var source, kind, external, event, eventID, raw *string
 	eventID = n.EventID
+	if n.Raw != "" {
+		raw = &n.Raw
+	}
 	if n.Event != nil {
 		fresh, err := NewID("ev_")
 		if err != nil {
@@ -104,7 +114,7 @@ func (s *stage) Values() ([]any, error) {
 	}
 	s.events = s.events || n.EventID != nil
 	return []any{ord, compact(id).String(), n.Queue, n.Source, n.Kind, n.Title, n.Payload, eventID, source, kind,
-		external, event, n.Key, n.Assignee, n.MaxAttempts, n.At, n.Delay}, nil
+		external, event, n.Key, n.Assignee, n.MaxAttempts, n.At, n.Delay, raw}, nil
 }
 
 // Err returns what ended the input early; it makes COPY fail and the transaction roll back.

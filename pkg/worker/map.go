@@ -42,6 +42,7 @@ func DefaultMap() Map {
 
 // Set reads rules such as 3=dead,10-19=release,signal=fail; where two name a code, the last one counts.
 func (m *Map) Set(text string) error {
+	changed := *m // nothing changes when one of them is refused
 	for _, rule := range strings.Split(text, ",") {
 		what, name, ok := strings.Cut(strings.TrimSpace(rule), "=")
 		action, known := actionOf(strings.TrimSpace(name))
@@ -50,7 +51,7 @@ func (m *Map) Set(text string) error {
 			return fmt.Errorf("%q is not CODE=ACTION with one of done, fail, dead, release, crash, stop", rule)
 		}
 		if what == "signal" {
-			m.signal = action
+			changed.signal = action
 			continue
 		}
 		first, last, ranged := strings.Cut(what, "-")
@@ -66,9 +67,10 @@ func (m *Map) Set(text string) error {
 			return fmt.Errorf("%q is not a range of exit codes (0 to 255)", what)
 		}
 		for code := from; code <= to; code++ {
-			m.codes[code] = action
+			changed.codes[code] = action
 		}
 	}
+	*m = changed
 	return nil
 }
 

@@ -42,6 +42,7 @@ func (o *Options) lined() bool { return o.Batch > 0 || o.Stream }
 // Event is how one lease ended, as it is logged.
 type Event struct {
 	ID      string  `json:"id"`
+	Receipt string  `json:"receipt"`
 	Queue   string  `json:"queue"`
 	Kind    string  `json:"kind"`
 	Attempt int     `json:"attempt"`

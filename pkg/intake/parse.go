@@ -20,7 +20,7 @@ func Fields() []string {
 		"delay", "at", "head_start", "event_id", "event"}
 }
 
-var bom = []byte("\xef\xbb\xbf")
+const bom = "\xef\xbb\xbf"
 
 // parse reads one line; nil without an error is a blank one.
 func (r *Reader) parse(raw []byte, tooLong bool) (*queue.NewTodo, error) {
@@ -28,7 +28,7 @@ func (r *Reader) parse(raw []byte, tooLong bool) (*queue.NewTodo, error) {
 		return nil, fmt.Errorf("longer than %d MiB", MaxLine>>20)
 	}
 	whole := raw
-	raw = bytes.TrimSpace(bytes.TrimPrefix(raw, bom)) // a mark at the head of each of several joined files
+	raw = bytes.TrimSpace(bytes.TrimPrefix(raw, []byte(bom))) // a mark at the head of each of several joined files
 	if len(raw) == 0 {
 		return nil, nil
 	}

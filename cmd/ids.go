@@ -93,12 +93,13 @@ func (a *App) results(verb string, list []queue.Result, many bool) error {
 		if len(list) == 1 && list[0].Error != nil {
 			return list[0].Error
 		}
-		for _, r := range list {
-			if r.Already {
-				a.Note("%s had been done before, with the same receipt", verb)
-			}
-			return a.Report(shape, r)
+		if len(list) == 0 {
+			return nil
 		}
+		if list[0].Already {
+			a.Note("%s had been done before, with the same receipt", verb)
+		}
+		return a.Report(shape, list[0])
 	}
 	rows := make([]any, len(list))
 	for i, r := range list {

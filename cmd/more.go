@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/todoctl/todoctl/pkg/queue"
 	"github.com/todoctl/todoctl/pkg/todo"
 )
@@ -31,9 +29,9 @@ func (a *App) noteMore(ctx context.Context, q *queue.Client, f queue.Filter, aft
 
 // filterFault makes a usage error of a regular expression that the server cannot read.
 func filterFault(err error) error {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == "2201B" {
-		return todo.Errorf(todo.CodeUsage, "--error: %s", pg.Message).WithHint("it is a POSIX regular expression; quote it for the shell")
+	var e *todo.Error
+	if errors.As(err, &e) && e.Details["sqlstate"] == "2201B" {
+		return usagef("--error: %s", e.Message).WithHint("it is a POSIX regular expression; quote it for the shell")
 	}
 	return err
 }

@@ -59,7 +59,7 @@ func newRoot(app *App) *cobra.Command {
 	root.SetErr(app.Streams.Err)
 	root.SetIn(app.Streams.In)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return flagFault(c, err) })
+	root.SetFlagErrorFunc(flagFault)
 	app.globalFlags(root)
 	root.AddGroup(
 		&cobra.Group{ID: groupWork, Title: "Work:"},

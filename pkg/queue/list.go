@@ -63,7 +63,11 @@ const few = 10_000
 // last id, so a list of any length holds no snapshot, and of memory a bounded list of ids.
 func (c *Client) List(ctx context.Context, f Filter, p Page, scanned *Scanned) iter.Seq2[todo.Todo, error] {
 	return func(yield func(todo.Todo, error) bool) {
-		ids, err := c.few(ctx, f, p.After)
+		err := c.readable(ctx, f)
+		var ids []string
+		if err == nil {
+			ids, err = c.few(ctx, f, p.After)
+		}
 		if err != nil {
 			yield(todo.Todo{}, err)
 			return
@@ -150,6 +154,16 @@ func (f Filter) fewArgs(after string) pgx.StrictNamedArgs {
 	return pgx.StrictNamedArgs{"live": live, "dead": dead, "after": after, "page": few + 1,
 		"queues": orNull(f.Queues), "owners": orNull(f.Owners), "assignees": orNull(f.Assignees), "keys": orNull(f.Keys),
 		"fingerprints": orNull(f.Fingerprints)}
+}
+
+// readable fails where the regular expression of a filter cannot be read.
+func (c *Client) readable(ctx context.Context, f Filter) error {
+	if f.Error == nil {
+		return nil
+	}
+	return c.run(ctx, reads, func() []step {
+		return []step{{name: "list_error", args: pgx.StrictNamedArgs{"error": *f.Error}}}
+	})
 }
 
 func (f Filter) indexed() bool { return f.Error == nil && f.Payload == nil }

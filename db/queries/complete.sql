@@ -7,6 +7,6 @@ WITH l AS MATERIALIZED (
    WHERE t.state = 'claimed' AND (u.seq IS NULL OR t.lease_seq = u.seq)
      AND (@force::bool OR (u.seq IS NOT NULL AND NOT @named::bool) OR t.owner = @owner::text)
    ORDER BY t.id FOR UPDATE OF t)
-UPDATE todos t SET state = 'done', lease_expires_at = NULL, completed_at = now(), updated_at = now(),
+UPDATE todos t SET state = 'done', lease_expires_at = NULL, completed_at = greatest(now(), t.claimed_at), updated_at = now(),
        result = @result::text::jsonb
   FROM l WHERE t.id = l.id RETURNING t.*, now() AS server_now

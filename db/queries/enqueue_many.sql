@@ -1,5 +1,6 @@
 -- Makes todos of the staged lines, unless a live one has the key. Ordered by queue and key, so that two imports of the
--- same keys do not deadlock; the position in run_at keeps first in first out in spite of that.
+-- same keys do not deadlock; the position in run_at keeps first in first out in spite of that. A transaction does this
+-- once, or goes back to before it: keys taken in two goes are in no order.
 -- Guard: one live todo for each queue and key. Index: idx_todos_dedupe.
 INSERT INTO todos (id, queue, source, kind, title, payload, event_id, idempotency_key, assignee, max_attempts, run_at)
 SELECT s.id, s.queue, s.source, s.kind, s.title, s.payload,
@@ -8,6 +9,5 @@ SELECT s.id, s.queue, s.source, s.kind, s.title, s.payload,
        s.idempotency_key, s.assignee, s.max_attempts,
        coalesce(s.at, (SELECT clock_timestamp()) + coalesce(s.delay, interval '0')) + s.ord * interval '1 microsecond'
   FROM todoctl_stage s
- WHERE @ords::int[] IS NULL OR s.ord = ANY (@ords::int[])
  ORDER BY s.queue, s.idempotency_key, s.ord
     ON CONFLICT (queue, idempotency_key) WHERE idempotency_key IS NOT NULL AND available_at IS NOT NULL DO NOTHING

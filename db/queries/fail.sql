@@ -15,12 +15,12 @@ f AS (
          claimed_at    = CASE WHEN d.dead THEN t.claimed_at END,
          next_retry_at = CASE WHEN NOT d.dead THEN now() + d.pause END,
          run_at        = CASE WHEN NOT d.dead THEN now() + d.pause ELSE t.run_at END,
-         completed_at  = CASE WHEN d.dead THEN now() END
+         completed_at  = CASE WHEN d.dead THEN greatest(now(), t.claimed_at) END
     FROM l CROSS JOIN LATERAL (
       SELECT coalesce(@retry_in::interval, least(@cap::interval, @base::interval * 2 ^ least(greatest(l.attempt - 1, 0), 20))) AS pause,
              @dead::bool OR l.attempt >= l.max_attempts AS dead) d
    WHERE t.id = l.id RETURNING t.*),
 h AS (
-  INSERT INTO todo_attempts (todo_id, lease_seq, attempt, owner, claimed_at, outcome, error, result)
-  SELECT l.id, l.lease_seq, l.attempt, l.owner, l.claimed_at, @outcome::text, @error::text, @result::text::jsonb FROM l)
+  INSERT INTO todo_attempts (todo_id, lease_seq, attempt, owner, claimed_at, ended_at, outcome, error, result)
+  SELECT l.id, l.lease_seq, l.attempt, l.owner, l.claimed_at, greatest(now(), l.claimed_at), @outcome::text, @error::text, @result::text::jsonb FROM l)
 SELECT f.*, now() AS server_now FROM f

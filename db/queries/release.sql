@@ -12,6 +12,6 @@ f AS (
          attempt = greatest(t.attempt - 1, 0), run_at = coalesce(now() + @delay::interval, t.run_at)
     FROM l WHERE t.id = l.id RETURNING t.*),
 h AS (
-  INSERT INTO todo_attempts (todo_id, lease_seq, attempt, owner, claimed_at, outcome, error)
-  SELECT l.id, l.lease_seq, l.attempt, l.owner, l.claimed_at, 'released', @error::text FROM l)
+  INSERT INTO todo_attempts (todo_id, lease_seq, attempt, owner, claimed_at, ended_at, outcome, error)
+  SELECT l.id, l.lease_seq, l.attempt, l.owner, l.claimed_at, greatest(now(), l.claimed_at), 'released', @error::text FROM l)
 SELECT f.*, now() AS server_now FROM f

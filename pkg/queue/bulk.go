@@ -96,37 +96,58 @@ func (s *stage) enqueue(x *tx, o BulkOptions) (BulkResult, map[int]string, error
 		return r, nil, err
 	}
 	staged := s.read - len(s.dropped)
-	made, err := x.count(step{name: "enqueue_many", args: pgx.StrictNamedArgs{"ords": nil}})
+	made, live, err := s.insert(x, staged, o.Each != nil)
 	if err != nil {
 		return r, nil, err
 	}
-	live := map[int]string{}
-	for try := 0; o.Each != nil && made+len(live) < staged && try < attempts; try++ {
-		var gone []int
-		live = map[int]string{}
-		if err := x.do(step{name: "enqueue_duplicates", row: func(row pgx.CollectableRow) error {
-			var ord int
-			var id *string
-			err := row.Scan(&ord, &id)
-			if id == nil {
-				gone = append(gone, ord) // its live todo has ended meanwhile
-			} else {
-				live[ord] = *id
-			}
-			return err
-		}}); err != nil {
-			return r, nil, err
-		}
-		if len(gone) > 0 {
-			more, err := x.count(step{name: "enqueue_many", args: pgx.StrictNamedArgs{"ords": gone}})
-			if err != nil {
-				return r, nil, err
-			}
-			made += more
-		}
-	}
 	r = BulkResult{Created: made, Duplicates: staged - made, Invalid: len(s.dropped)}
 	return r, live, errors.Join(x.do(step{name: "enqueue_stage_queues"}), x.do(step{name: "enqueue_stage_notify"}))
+}
+
+// beginnings bounds how often an insert begins again. Two importers of the same keys beside quick workers
+// need it: who waited for the other's keys finds them free again.
+const beginnings = 20
+
+// insert makes the todos and, where each line is to be told of, finds what the others are duplicates of.
+// Where such a one has come and gone meanwhile there is room for the line, and it begins again from
+// before the insert: keys taken by two inserts are in no order, and two imports would deadlock.
+func (s *stage) insert(x *tx, staged int, each bool) (made int, live map[int]string, err error) {
+	if !each {
+		made, err = x.count(step{name: "enqueue_many"})
+		return made, nil, err
+	}
+	for range beginnings {
+		err := pgx.BeginFunc(x.ctx, x.tx, func(point pgx.Tx) error {
+			y := &tx{ctx: x.ctx, tx: point}
+			live = map[int]string{}
+			if err := y.do(step{name: "enqueue_before"}); err != nil {
+				return err
+			}
+			if made, err = y.count(step{name: "enqueue_many"}); err != nil {
+				return err
+			}
+			if err := y.do(step{name: "enqueue_duplicates", row: func(row pgx.CollectableRow) error {
+				var ord int
+				var id *string
+				err := row.Scan(&ord, &id)
+				if id != nil {
+					live[ord] = *id
+				}
+				return err
+			}}); err != nil {
+				return err
+			}
+			if made+len(live) < staged {
+				return pgx.ErrTxCommitRollback
+			}
+			return nil
+		})
+		if !errors.Is(err, pgx.ErrTxCommitRollback) {
+			return made, live, err
+		}
+	}
+	return 0, nil, todo.Errorf(todo.CodeUnavailable, "the todos of some keys come and go too quickly; nothing was written").
+		WithHint("run the same command again")
 }
 
 // dropBadEvents finds lines that refer to an event that is not there.

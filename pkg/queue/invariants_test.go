@@ -24,6 +24,7 @@ SELECT what || ': ' || row_to_json(t)::text FROM t CROSS JOIN LATERAL (VALUES
      state = 'claimed' AND (owner IS NULL OR claimed_at IS NULL OR attempt < 1 OR lease_seq < 1)),
   ('done without its last lease', state = 'done' AND (owner IS NULL OR claimed_at IS NULL OR completed_at IS NULL OR lease_seq < 1)),
   ('completed_at of a live todo, or none of a terminal one', (completed_at IS NULL) <> (available_at IS NOT NULL)),
+  ('it ended before it began', completed_at < claimed_at),
   ('an owner of a todo that waits', state = 'pending' AND (owner IS NOT NULL OR claimed_at IS NOT NULL)),
   ('an owner of a todo that retries', state = 'failed' AND next_retry_at IS NOT NULL AND (owner IS NOT NULL OR claimed_at IS NOT NULL)),
   ('a retry that is not at its run_at', next_retry_at <> run_at),

@@ -25,7 +25,7 @@ func newDeadLetters(app *App) *cobra.Command {
 	c := deadLettersList(app, "dead-letters")
 	c.GroupID = groupInspect
 	list := deadLettersList(app, "list")
-	c.AddCommand(list, newPurge(app), &cobra.Command{
+	c.AddCommand(list, newGroups(app), newPurge(app), &cobra.Command{
 		Use: "retry", Hidden: true, Short: "See todoctl retry", Args: cobra.ArbitraryArgs, DisableFlagParsing: true,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
@@ -42,7 +42,7 @@ func deadLettersList(app *App, use string) *cobra.Command {
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, _ []string) error {
 			shape := render.Shape{Many: true, Fields: render.FieldsOf(todo.Todo{}),
-				Table: []string{"id", "queue", "kind", "attempt", "completed_at:DIED", "error"},
+				Table: []string{"id", "queue?", "kind?", "attempt:TRY?", "completed_at:DIED?", "error"},
 				Wide:  []string{"id", "queue", "kind", "source", "title", "attempt", "max_attempts", "completed_at:DIED", "fingerprint", "owner", "error"},
 				TSV:   []string{"id", "queue", "kind", "attempt", "completed_at", "fingerprint", "error"}}
 			return runList(c, app, &o, "dead-letters", shape, todo.IsDead)

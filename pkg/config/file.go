@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/viper"
 
@@ -42,7 +43,7 @@ func (c *Config) readFile() error {
 	}
 	text, mode, err := readAll(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !named.IsSet():
+	case !named.IsSet() && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)): // a service's HOME may be /dev/null
 		return nil
 	case err != nil && named.IsSet():
 		return todo.Errorf(todo.CodeUsage, "%s: read config file %s: %s", named.Source, path, reason(err))

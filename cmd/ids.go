@@ -83,7 +83,31 @@ func ids(list []todo.Receipt) []string {
 func resultShape(many bool) render.Shape {
 	return render.Shape{Many: many, Fields: render.FieldsOf(queue.Result{}),
 		Table: []string{"id", "queue", "condition", "owner", "attempt", "lease_expires_at", "next_retry_at", "error"},
-		TSV:   []string{"id", "condition", "attempt", "owner"}}
+		TSV:   []string{"id", "condition", "attempt", "owner", "error"}}
+}
+
+// resultLine is a result where there is one line for each: of a refusal it has the message alone.
+type resultLine struct {
+	queue.Result
+	Error *string `json:"error"`
+}
+
+// resultRows are the rows of an answer. Ids and receipts go on into the next command, so they are those
+// of the todos that were not refused.
+func (a *App) resultRows(list []queue.Result) []any {
+	form := a.Config.Value("output").Text
+	var rows []any
+	for _, r := range list {
+		switch {
+		case a.json():
+			rows = append(rows, r)
+		case r.Error == nil:
+			rows = append(rows, resultLine{Result: r})
+		case form != render.ID && form != render.Receipt:
+			rows = append(rows, resultLine{r, &r.Error.Message})
+		}
+	}
+	return rows
 }
 
 // results prints what a verb did to each named todo, and returns the error that the refusals add up to.
@@ -99,13 +123,9 @@ func (a *App) results(verb string, list []queue.Result, many bool) error {
 		if list[0].Already {
 			a.Note("%s had been done before, with the same receipt", verb)
 		}
-		return a.Report(shape, list[0])
+		return a.Report(shape, a.resultRows(list)...)
 	}
-	rows := make([]any, len(list))
-	for i, r := range list {
-		rows[i] = r
-	}
-	if err := a.Report(shape, rows...); err != nil {
+	if err := a.Report(shape, a.resultRows(list)...); err != nil {
 		return err
 	}
 	return a.refusals(verb, list)

@@ -23,7 +23,7 @@ type LeaseParams struct {
 type Result struct {
 	ID             string         `json:"id"`
 	Receipt        *string        `json:"receipt"`
-	Queue          string         `json:"queue"`
+	Queue          *string        `json:"queue"` // null, as state and condition, where there is no such todo
 	State          todo.State     `json:"state"`
 	Condition      todo.Condition `json:"condition"`
 	Owner          *string        `json:"owner"`
@@ -37,9 +37,13 @@ type Result struct {
 }
 
 func result(t todo.Todo) Result {
-	return Result{ID: t.ID, Receipt: t.Receipt, Queue: t.Queue, State: t.State, Condition: t.Condition, Owner: t.Owner,
+	return Result{ID: t.ID, Receipt: t.Receipt, Queue: &t.Queue, State: t.State, Condition: t.Condition, Owner: t.Owner,
 		LeaseExpiresAt: t.LeaseExpiresAt, Attempt: t.Attempt, MaxAttempts: t.MaxAttempts, RunAt: t.RunAt, NextRetryAt: t.NextRetryAt}
 }
+
+// refuse says that nothing was done to the todo. The receipt goes: it names the latest lease, and may be
+// somebody else's by now.
+func (r *Result) refuse(why *todo.Error) { r.Error, r.Receipt = why, nil }
 
 // repeated maps a verb to the outcome that it leaves behind, by which a repetition is known.
 type ended struct {
@@ -117,7 +121,7 @@ func (c *Client) results(ctx context.Context, verb string, p LeaseParams, receip
 		if s.repeats(r, p, done) {
 			list[i].Already = true
 		} else {
-			list[i].Error = s.lost(verb, r, p)
+			list[i].refuse(s.lost(verb, r, p))
 		}
 	}
 	return list, nil

@@ -56,7 +56,7 @@ func (c *Client) byID(ctx context.Context, verb string, ids []string, apply func
 			list[i] = result(t)
 		} else if s, ok := seen[r.ID]; ok {
 			list[i] = result(s.todo)
-			list[i].Error = s.refused(verb, "")
+			list[i].refuse(s.refused(verb, ""))
 		} else {
 			list[i] = Result{ID: r.ID, Error: notFound(r.ID)}
 		}

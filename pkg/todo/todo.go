@@ -15,6 +15,9 @@ const (
 	Failed  State = "failed"
 )
 
+// MarshalJSON prints null for the state of a todo that is not there.
+func (s State) MarshalJSON() ([]byte, error) { return orNull(string(s)) }
+
 // Condition is what a state means at a given moment; it is read off the row and never stored.
 type Condition string
 
@@ -28,6 +31,16 @@ const (
 	IsRetrying Condition = "retrying" // failed, waits out its backoff
 	IsDead     Condition = "dead"     // failed for good: a dead letter
 )
+
+// MarshalJSON prints null for the condition of a todo that is not there.
+func (c Condition) MarshalJSON() ([]byte, error) { return orNull(string(c)) }
+
+func orNull(s string) ([]byte, error) {
+	if s == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(s)
+}
 
 // Conditions lists every condition, in the order in which a todo meets them.
 func Conditions() []Condition {

@@ -40,8 +40,8 @@ show() {
 	"$@"
 }
 
-say 'Building todoctl'
-(cd ../.. && CGO_ENABLED=0 go build -trimpath -o "$tmp/bin/todoctl" .)
+say 'Building todoctl (slow the first time)'
+(cd ../.. && go build -o "$tmp/bin/todoctl" .)
 PATH=$tmp/bin:$PATH
 : >"$tmp/config.yaml"
 export PATH TODOCTL_CONFIG="$tmp/config.yaml" TODOCTL_RETRY_BASE=1s # a demo does not wait 30 s

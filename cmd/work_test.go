@@ -54,6 +54,12 @@ func (c *cli) drain(args ...string) outcome {
 	return c.run(append([]string{"work", "-q", "q", "--drain"}, args...)...)
 }
 
+// made says whether a file is there.
+func (c *cli) made(name string) bool {
+	_, err := os.Stat(filepath.Join(c.dir, name))
+	return err == nil
+}
+
 // row is a todo as it stands in the database, and its history in short: outcome and first line of the
 // error for each lease that did not end in completion.
 type row struct {

@@ -24,13 +24,14 @@ func listen(r *os.File, f listener) {
 	for {
 		n, err := r.Read(buffer)
 		p.add(buffer[:n])
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			p.rest(r, buffer)
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, os.ErrDeadlineExceeded) && !p.rest(r, buffer): // the line at which it stopped is half a line
+		case len(p.line) > 0: // one without a newline
+			p.emit()
 		}
-		if err != nil {
-			p.end()
-			return
-		}
+		return
 	}
 }
 
@@ -70,19 +71,12 @@ func (p *pieces) emit() {
 	p.line = p.line[:0]
 }
 
-// end hands on a last line that has no newline.
-func (p *pieces) end() {
-	if len(p.line) > 0 {
-		p.emit()
-	}
-}
-
-// rest reads what is in the pipe and does not wait for more. What a process that was left behind goes
-// on writing is not waited for either.
-func (p *pieces) rest(r *os.File, buffer []byte) {
+// rest reads what is in the pipe and does not wait for more. It is false where it did not come to the
+// end: what a process that was left behind goes on writing is not waited for.
+func (p *pieces) rest(r *os.File, buffer []byte) bool {
 	raw, err := r.SyscallConn()
 	if err != nil {
-		return
+		return true
 	}
 	for total := 0; total < maxLine; {
 		n := 0
@@ -91,9 +85,10 @@ func (p *pieces) rest(r *os.File, buffer []byte) {
 			continue
 		}
 		if !readable || err != nil || n <= 0 {
-			return
+			return true
 		}
 		p.add(buffer[:n])
 		total += n
 	}
+	return false
 }

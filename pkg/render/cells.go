@@ -54,7 +54,7 @@ func whole(field, id string) bool {
 
 // isTime says that a field holds a time: all of ours are named so.
 func isTime(field string) bool {
-	return strings.HasSuffix(field, "_at") || field == "until" || strings.HasSuffix(field, "_until") ||
+	return strings.HasSuffix(field, "_at") || field == "until" || field == "first" || field == "last" || strings.HasSuffix(field, "_until") ||
 		strings.HasSuffix(field, "_since")
 }
 
@@ -67,6 +67,11 @@ func (st style) cell(field string, value json.RawMessage) string {
 				return at.UTC().Format("2006-01-02T15:04:05Z")
 			}
 			return Age(at, st.now)
+		}
+	}
+	if strings.HasSuffix(field, "_seconds") {
+		if n, err := strconv.ParseFloat(s, 64); err == nil {
+			return span(time.Duration(n * float64(time.Second)))
 		}
 	}
 	return Clean(s)

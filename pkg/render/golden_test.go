@@ -2,6 +2,7 @@ package render_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -151,5 +152,21 @@ func TestCaseC150InfiniteTimes(t *testing.T) {
 	}
 	if got := show(t, one(), render.Options{Format: render.EnvForm}, v); !strings.Contains(got, "TODO_DEADLINE=''\n") {
 		t.Errorf("an infinite deadline is not empty:\n%s", got)
+	}
+}
+
+// TestSecondsAreASpanInTables: a field of seconds is a number for machines and a span for people.
+func TestSecondsAreASpanInTables(t *testing.T) {
+	row := map[string]any{"id": "a", "oldest_seconds": 187.25}
+	shape := render.Shape{Many: true, Fields: []string{"id", "oldest_seconds"}}
+	for format, want := range map[string]string{render.Table: "3m", render.TSV: "187.25", render.JSON: "187.25"} {
+		var out strings.Builder
+		w, err := render.New(&out, shape, render.Options{Format: format})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.Row(row), w.Close()); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %v\n%s", format, err, out.String())
+		}
 	}
 }

@@ -19,7 +19,7 @@ func (w *world) kill(queue string) todo.Todo {
 	return t
 }
 
-// Test 6: of two dead letters with one key the newer lives; the other is superseded, without an error of the server.
+// Of two dead letters with one key the newer lives; the other is superseded, without an error of the server.
 func TestRetryOfTwoWithOneKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -43,7 +43,7 @@ func TestRetryOfTwoWithOneKey(t *testing.T) {
 	sound(t.Context(), t, w.sql)
 }
 
-// Test 6: an enqueue of the key of a todo that is being retried waits, and finds it.
+// An enqueue of the key of a todo that is being retried waits, and finds it.
 func TestRetryBesideEnqueue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -72,7 +72,7 @@ func TestRetryBesideEnqueue(t *testing.T) {
 	sound(t.Context(), t, w.sql)
 }
 
-// Test 6: a retry of a key that is being enqueued waits, and is superseded.
+// A retry of a key that is being enqueued waits, and is superseded.
 func TestRetryAfterEnqueue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -107,7 +107,7 @@ func (w *world) waiting(locktype string) string {
 	                WHERE a.datname = current_database() AND l.locktype = $1 AND NOT l.granted`, locktype)
 }
 
-// Test 9: complete twice with one receipt.
+// Complete twice with one receipt.
 func TestCompleteTwice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -131,7 +131,7 @@ func TestCompleteTwice(t *testing.T) {
 	}
 }
 
-// Test 9: a receipt is worth nothing once somebody else had the todo.
+// A receipt is worth nothing once somebody else had the todo.
 func TestCompleteAfterAnotherLease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -151,7 +151,7 @@ func TestCompleteAfterAnotherLease(t *testing.T) {
 	sound(t.Context(), t, w.sql)
 }
 
-// Test 9: by two processes at once: one does it, the other learns that it is done.
+// By two processes at once: one does it, the other learns that it is done.
 func TestCompleteByTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -180,7 +180,7 @@ func TestCompleteByTwoAtOnce(t *testing.T) {
 	}
 }
 
-// Test 10: twenty digits and more come back as they went, by every way in and out.
+// Twenty digits and more come back as they went, by every way in and out.
 func TestDigits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -220,7 +220,7 @@ func TestDigits(t *testing.T) {
 	}
 }
 
-// Test 11: a hundred thousand attempts overflow no backoff.
+// A hundred thousand attempts overflow no backoff.
 func TestFailAfterManyAttempts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -120,7 +120,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// Test 2: a row that moves between the snapshot of a claim and its lock never makes the claim come
+// A row that moves between the snapshot of a claim and its lock never makes the claim come
 // back empty while there is something, and never ends a lease in history that runs on.
 func TestClaimGap(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -201,7 +201,7 @@ func lapsed(w *world) todo.Todo {
 	return head
 }
 
-// Test 2, the late heartbeat: it was sent in time but commits after the end of the very lease that it
+// The late heartbeat: it was sent in time but commits after the end of the very lease that it
 // set, in the gap. The claim locks the row at a version that its snapshot does not hold.
 func TestClaimGapLateHeartbeat(t *testing.T) {
 	t.Parallel()

@@ -289,21 +289,3 @@ func (m *model) text() string {
 	}
 	return strings.Join(lines, "\n")
 }
-
-// rows is the query that gives the same of the database.
-const rows = `
-SELECT concat_ws(' ', t.id, t.queue, coalesce(t.idempotency_key, '-'), coalesce(t.assignee, '-'), t.state, coalesce(t.owner, '-'),
-       t.lease_seq, t.attempt, t.max_attempts, coalesce(t.error, '-'), h.v[1], h.v[2], h.v[3], h.v[4], h.v[5])
-       || coalesce((SELECT string_agg(concat_ws(' ', ' |', a.lease_seq, a.attempt, coalesce(a.owner, '-'), a.outcome, coalesce(a.error, '-')), '' ORDER BY a.lease_seq)
-                      FROM todo_attempts a WHERE a.todo_id = t.id), '')
-  FROM todos t CROSS JOIN LATERAL (
-    SELECT array_agg(coalesce(round(extract(epoch FROM c.at - now()) / 3600)::int::text, '-') ORDER BY c.n) AS v
-      FROM (VALUES (1, t.run_at), (2, t.lease_expires_at), (3, t.next_retry_at), (4, t.claimed_at), (5, t.completed_at)) c(n, at)) h
- ORDER BY t.id`
-
-// later lets an hour pass.
-const later = `
-UPDATE todos SET run_at = run_at - interval '1 h', lease_expires_at = lease_expires_at - interval '1 h', next_retry_at = next_retry_at - interval '1 h',
-       claimed_at = claimed_at - interval '1 h', completed_at = completed_at - interval '1 h', updated_at = updated_at - interval '1 h';
-UPDATE todo_attempts SET claimed_at = claimed_at - interval '1 h', ended_at = ended_at - interval '1 h';
-UPDATE queues SET paused_until = paused_until - interval '1 h'`

@@ -56,7 +56,7 @@ func (w *world) drain(queue string, n int) []string {
 	}
 }
 
-// Test 3: a long run of todos at their cap never hides the healthy one behind it, and is got rid of in
+// A long run of todos at their cap never hides the healthy one behind it, and is got rid of in
 // few statements.
 func TestClaimPassesTodosAtTheirCap(t *testing.T) {
 	t.Parallel()
@@ -88,7 +88,7 @@ func TestClaimPassesTodosAtTheirCap(t *testing.T) {
 	sound(t.Context(), t, w.sql)
 }
 
-// Test 4: bulk enqueues insert in the order of their keys, and yet first in is first out.
+// Bulk enqueues insert in the order of their keys, and yet first in is first out.
 func TestBulkKeepsOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -104,7 +104,7 @@ func TestBulkKeepsOrder(t *testing.T) {
 	}
 }
 
-// Test 4: the same keys, shuffled, from three processes at once.
+// The same keys, shuffled, from three processes at once.
 func TestBulkOfTheSameKeysAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -146,7 +146,7 @@ func (w *world) noDeadlock() {
 	}
 }
 
-// Test 5: a todo that failed stands where its backoff ended, whatever way it comes back.
+// A todo that failed stands where its backoff ended, whatever way it comes back.
 func TestOrderAfterFailure(t *testing.T) {
 	for name, back := range map[string]func(w *world, id string){
 		"reap": func(w *world, _ string) {

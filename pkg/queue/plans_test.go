@@ -120,7 +120,7 @@ func readers(queues []string) []planned {
 	return list
 }
 
-// Test 8: no plan depends on statistics, on how many todos are done, or on whether it is made with the
+// No plan depends on statistics, on how many todos are done, or on whether it is made with the
 // parameters or without. What runs reads no more rows than it needs.
 func TestPlans(t *testing.T) {
 	rows := 1_000_000

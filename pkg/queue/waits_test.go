@@ -25,7 +25,7 @@ func (w *world) read(table string) int {
 	return n
 }
 
-// Test 11: a million leases may end at one moment. Twice the todos are twice the work, counted in what
+// A million leases may end at one moment. Twice the todos are twice the work, counted in what
 // is read, and everything is swept in one pass.
 func TestReapIsLinear(t *testing.T) {
 	work := func(n int) int {
@@ -48,7 +48,7 @@ func TestReapIsLinear(t *testing.T) {
 	}
 }
 
-// Test 12: while a bulk enqueue waits for its input, nobody waits for it. A small input is read before
+// While a bulk enqueue waits for its input, nobody waits for it. A small input is read before
 // the transaction; a large one is staged where nobody else looks.
 func TestBulkHoldsNothingWhileItReads(t *testing.T) {
 	for name, size := range map[string]int{"small": 10, "large": firstBytes + 1<<20} {
@@ -86,7 +86,7 @@ func TestBulkHoldsNothingWhileItReads(t *testing.T) {
 	}
 }
 
-// Test 12: a reader that is slow to take a list, or an operator who thinks, holds no transaction open.
+// A reader that is slow to take a list, or an operator who thinks, holds no transaction open.
 func TestListHoldsNothingWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

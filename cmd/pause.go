@@ -19,6 +19,7 @@ const pauseExample = `  todoctl pause mail --for 1h --reason 'provider is down'
 
 func newPause(app *App) *cobra.Command {
 	var length, hold durationFlag
+	length.min = time.Second
 	var reason textFlag
 	c := &cobra.Command{
 		Use: "pause QUEUE...", Short: "Stop claims from queues", Long: pauseHelp, Example: pauseExample,

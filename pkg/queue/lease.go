@@ -119,7 +119,8 @@ func (c *Client) results(ctx context.Context, verb string, p LeaseParams, receip
 		}
 		list[i] = result(s.todo)
 		if s.repeats(r, p, done) {
-			list[i].Already = true
+			asked := r.String() // the todo's own may be of a later lease
+			list[i].Already, list[i].Receipt = true, &asked
 		} else {
 			list[i].refuse(s.lost(verb, r, p))
 		}

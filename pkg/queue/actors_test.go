@@ -63,7 +63,20 @@ func actors() map[string]actor {
 		}},
 		"complete": {3, func(ctx context.Context, x *chaos, c *Client, r *rand.Rand) error {
 			p := x.leasesFor(r, 6)
-			list, err := c.Complete(ctx, p, ptr("1"))
+			if len(p.Receipts) == 0 || p.Receipts[0].Seq == 0 || r.IntN(2) == 0 {
+				list, err := c.Complete(ctx, p, ptr("1"))
+				x.completed(list, p)
+				return err
+			}
+			percents, each := map[todo.Receipt]int{}, []Completion{}
+			for _, l := range distinct(p.Receipts) {
+				percents[l] = r.IntN(101)
+				each = append(each, Completion{Receipt: l, Result: ptr("2")})
+			}
+			if err := c.SetProgress(ctx, percents); err != nil {
+				return err
+			}
+			list, err := c.CompleteEach(ctx, each)
 			x.completed(list, p)
 			return err
 		}},

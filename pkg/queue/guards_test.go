@@ -141,6 +141,12 @@ func TestPause(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	w.exec(`INSERT INTO todos (queue, state, owner, claimed_at, lease_expires_at, lease_seq, attempt, max_attempts)
+	        SELECT queue, 'claimed', 'x', now(), now(), 1, 1, 1 FROM unnest(ARRAY['q', 'r']) queue`)
+	if _, err := w.Claim(t.Context(), both); err == nil || w.text("SELECT queue FROM todos WHERE state = 'failed'") != "r" {
+		t.Errorf("a claim buried what is spent in a paused queue, or not in the other: %v", err)
+	}
+	w.exec("DELETE FROM todos WHERE owner = 'x'")
 	pause(ptr(time.Hour))
 	w.exec("UPDATE queues SET paused_until = now()")
 	if got := w.take(p); len(got) != 2 {

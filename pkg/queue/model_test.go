@@ -209,7 +209,7 @@ func (m *model) claims(p ClaimParams, ttl int64, touched map[string]bool) []stri
 		}
 		if len(got)-before < len(list) && len(got) < p.Limit {
 			for _, t := range m.items {
-				if slices.Contains(p.Queues, t.queue) && (t.assignee == "" || t.assignee == p.Owner) && m.due(t) && t.attempt >= t.max {
+				if slices.Contains(p.Queues, t.queue) && (t.assignee == "" || t.assignee == p.Owner) && m.due(t) && t.attempt >= t.max && m.paused[t.queue] <= m.now {
 					m.reap(t)
 				}
 			}

@@ -1,7 +1,6 @@
 package cmd_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os/exec"
@@ -66,7 +65,7 @@ func expire(t *testing.T, conn *pgx.Conn) {
 // proc is a process that runs while the test goes on.
 type proc struct {
 	*exec.Cmd
-	out, errs bytes.Buffer
+	out, errs written
 	t         *testing.T
 	done      chan error
 }

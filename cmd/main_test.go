@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 		"todoctl": func() {
 			os.Exit(cmd.Main(os.Args[1:], cmd.OSStreams(), os.Environ(), cmd.VersionInfo{Version: "test"}))
 		},
+		"lines-child": func() { os.Exit(linesChild(os.Stdin, os.NewFile(3, "answers"), os.Stdout)) },
 	})
 }
 

@@ -71,6 +71,18 @@ func (h *held) over(now time.Time) (over, asked bool) {
 	return now.After(h.until) || now.Round(0).After(h.until.Round(0)), h.asked
 }
 
+// lapsed says that a lease of this worker is over of which it does not know yet whether it is lost.
+func (w *Worker) lapsed(now time.Time) bool {
+	for _, h := range w.all() {
+		if over, _ := h.over(now); over {
+			if _, lost := h.isLost(); !lost {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // hold notes leases that were just claimed, asked for at the given time.
 func (w *Worker) hold(list []todo.Todo, asked time.Time) []*held {
 	out := make([]*held, len(list))

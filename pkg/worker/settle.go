@@ -4,7 +4,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -21,11 +20,16 @@ type outcome struct {
 	retryIn   *time.Duration
 	undelayed bool // released because the worker ends: it may be claimed at once
 	started   time.Time
+	lost      string // why the lease was lost while the command still ran: nothing is written then
 }
 
-// report hands an outcome to the settler.
+// report hands an outcome to the settler. Once a command has ended it no longer matters what this machine
+// believes of the lease: the receipt guards the writing.
 func (w *Worker) report(o outcome) {
 	w.unsaid.Add(1)
+	if why, lost := o.held.isLost(); lost {
+		o.lost = why
+	}
 	w.finished.put(o)
 }
 
@@ -66,11 +70,10 @@ func alike(a, b outcome) bool {
 		a.result == nil && b.result == nil && a.undelayed == b.undelayed
 }
 
-// write writes outcomes until the database has answered, or their leases are lost.
+// write writes outcomes until the database has answered, or until it is waited for no longer.
 func (w *Worker) write(ctx context.Context, list []outcome) {
-	perhaps := false // an earlier try may have been written; only the database knows
 	for pause := awayFirst; ; pause = min(2*pause, awayLast) {
-		if list = w.sift(list, perhaps); len(list) == 0 {
+		if list = w.sift(list); len(list) == 0 {
 			return
 		}
 		results, err := w.send(ctx, list)
@@ -81,8 +84,7 @@ func (w *Worker) write(ctx context.Context, list []outcome) {
 			return
 		case temporary(err):
 			w.outage.began(err)
-			perhaps = perhaps || !errors.Is(err, todo.ErrUnavailable)
-			w.waitOut(pause, list, perhaps)
+			w.waitOut(pause)
 		case len(list) > 1:
 			for _, o := range list { // one of them is at fault, and it must not hold up the others
 				w.write(ctx, []outcome{o})
@@ -99,7 +101,7 @@ func (w *Worker) write(ctx context.Context, list []outcome) {
 }
 
 // sift takes out what must not be written, or cannot be any more.
-func (w *Worker) sift(list []outcome, perhaps bool) []outcome {
+func (w *Worker) sift(list []outcome) []outcome {
 	given := false
 	select {
 	case <-w.giveUp:
@@ -107,40 +109,24 @@ func (w *Worker) sift(list []outcome, perhaps bool) []outcome {
 	default:
 	}
 	return slices.DeleteFunc(list, func(o outcome) bool {
-		why, lost := o.held.isLost()
 		switch {
+		case o.lost != "":
+			w.ended(o, "lost", o.lost)
 		case given:
 			w.ended(o, "lost", "the database could not be told in time")
-		case lost && !perhaps:
-			w.ended(o, "lost", why)
-		default:
-			return false
 		}
-		return true
+		return given || o.lost != ""
 	})
 }
 
-// waitOut waits for the next try: for a while, until somebody else had an answer, or until there is
-// nothing left to write.
-func (w *Worker) waitOut(pause time.Duration, list []outcome, perhaps bool) {
-	end := time.NewTimer(pause)
-	defer end.Stop()
-	tick := time.NewTicker(expiring)
-	defer tick.Stop()
-	back := w.outage.wait()
-	for {
-		select {
-		case <-end.C:
-			return
-		case <-back:
-			return
-		case <-w.giveUp:
-			return
-		case <-tick.C:
-			if !perhaps && slices.ContainsFunc(list, func(o outcome) bool { _, lost := o.held.isLost(); return lost }) {
-				return
-			}
-		}
+// waitOut waits for the next try: for a while, or until somebody else had an answer.
+func (w *Worker) waitOut(pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.outage.wait():
+	case <-w.giveUp:
 	}
 }
 

@@ -30,6 +30,7 @@ type Proxy struct {
 	answer bool   // cut the answer, not the request
 	cuts   int
 	refuse []byte // startup parameter
+	quiet  bool   // notifications are kept back
 }
 
 // NewProxy starts a proxy to the server of a URL that names a socket directory, as pgtest's do. It ends
@@ -91,6 +92,20 @@ func (p *Proxy) RefuseParameter(name string) {
 	p.refuse = []byte(name)
 }
 
+// DropNotifications keeps back every notification from now on, as a pooler in transaction mode does.
+func (p *Proxy) DropNotifications() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.quiet = true
+}
+
+// drops says whether the client must not hear a message of the server.
+func (p *Proxy) drops(kind byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.quiet && kind == 'A' // NotificationResponse
+}
+
 // Cuts returns how many connections were broken, so that a test knows that its fault took place.
 func (p *Proxy) Cuts() int {
 	p.mu.Lock()
@@ -133,7 +148,7 @@ func (p *Proxy) serve(ctx context.Context, client net.Conn) {
 		defer close(done)
 		defer client.Close()
 		defer server.Close()
-		answers(client, server, cut)
+		p.answers(client, server, cut)
 	}()
 	p.requests(client, server, cut)
 	_ = server.Close()
@@ -180,7 +195,7 @@ func (p *Proxy) sayNo(client io.Writer) error {
 
 // answers forwards what the server says. After the cut it swallows everything up to the word that
 // the server is done, which comes after the commit, and then hangs up.
-func answers(client io.Writer, server io.Reader, cut chan struct{}) {
+func (p *Proxy) answers(client io.Writer, server io.Reader, cut chan struct{}) {
 	for {
 		kind, message, err := read(server, true)
 		if err != nil {
@@ -192,6 +207,9 @@ func answers(client io.Writer, server io.Reader, cut chan struct{}) {
 				return
 			}
 		default:
+			if p.drops(kind) {
+				continue
+			}
 			if _, err := client.Write(message); err != nil {
 				return
 			}

@@ -57,8 +57,9 @@ func (c *Client) Listen(ctx context.Context, names []string) (*Bell, error) {
 	}
 	select {
 	case <-b.rings:
-		return b, nil
-	case <-b.done:
+		if !b.Lost() {
+			return b, nil
+		}
 	case <-ctx.Done():
 	case <-time.After(bellTest):
 	}
@@ -67,19 +68,23 @@ func (c *Client) Listen(ctx context.Context, names []string) (*Bell, error) {
 }
 
 func (b *Bell) listen(ctx context.Context) {
+	defer b.ring() // so that nobody waits for a bell that is lost
 	defer close(b.done)
 	for {
 		n, err := b.conn.WaitForNotification(ctx)
 		if err != nil {
 			return
 		}
-		if n.Payload != b.who && !slices.Contains(b.names, n.Payload) {
-			continue
+		if n.Payload == b.who || slices.Contains(b.names, n.Payload) {
+			b.ring()
 		}
-		select {
-		case b.rings <- struct{}{}:
-		default: // it rings already
-		}
+	}
+}
+
+func (b *Bell) ring() {
+	select {
+	case b.rings <- struct{}{}:
+	default: // it rings already
 	}
 }
 

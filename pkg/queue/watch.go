@@ -30,12 +30,13 @@ type Watch struct {
 	fault  error // why there is no bell, until it is told
 	told   bool
 	pause  time.Duration
+	beside time.Duration // how often to look while there is a bell
 }
 
 // NewWatch makes a watch for queues, or for todos by id. Without listen it only looks now and then.
 // warn is told once when notifications do not arrive.
 func NewWatch(c *Client, names []string, listen bool, warn func(string)) *Watch {
-	return &Watch{c: c, names: names, listen: listen, warn: warn, pause: firstPause}
+	return &Watch{c: c, names: names, listen: listen, warn: warn, pause: firstPause, beside: bellPause}
 }
 
 // Ready makes the bell where there is none, and returns true when it is new: what happened before
@@ -86,7 +87,7 @@ func (w *Watch) Pause(due todo.Time) (time.Duration, <-chan struct{}) {
 		w.pause = min(w.pause*3/2, longPause)
 		return d, nil
 	}
-	d := bellPause
+	d := w.beside
 	if at, ok := due.Time(); ok {
 		d = min(d, max(time.Until(at), firstPause)) // a guess by this machine's clock: it only decides when to look
 	}

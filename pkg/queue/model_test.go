@@ -138,7 +138,7 @@ func (m *model) reap(t *item) (was todo.State, done bool) {
 }
 
 // chosen returns what one claim statement takes, in order. Equal times are in no order: what the
-// database touched comes first then.
+// database touched comes first then, and of that what it buried.
 func (m *model) chosen(p ClaimParams, n int, touched map[string]bool) []*item {
 	type group struct {
 		place int
@@ -160,7 +160,7 @@ func (m *model) chosen(p ClaimParams, n int, touched map[string]bool) []*item {
 				}
 			}
 			slices.SortStableFunc(g.list, func(a, b *item) int {
-				return cmp.Or(cmp.Compare(a.available(), b.available()), first(touched[a.id], touched[b.id]))
+				return cmp.Or(cmp.Compare(a.available(), b.available()), first(touched[a.id], touched[b.id]), first(a.attempt >= a.max, b.attempt >= b.max))
 			})
 			if len(g.list) > 0 {
 				groups = append(groups, g)

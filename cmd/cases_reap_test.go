@@ -82,7 +82,7 @@ func (c *cli) start(argv ...string) *proc {
 	go func() { p.done <- p.Wait(); close(p.done) }()
 	c.t.Cleanup(func() {
 		killGroup(p.Cmd)
-		<-p.done
+		_ = <-p.done // who wants to know how it ended asks end
 	})
 	return p
 }

@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -103,49 +104,6 @@ cells of East Asian text; of emoji joined from several, terminals make different
 `
 }
 
-func workerTopic() string {
-	var variables [][]string
-	for _, v := range render.EnvVariables() {
-		text := v.Field
-		switch v.Field {
-		case "lease_expires_at":
-			text += ", as seconds since 1970"
-		case "payload":
-			text += ", as JSON"
-		}
-		variables = append(variables, []string{v.Variable, text})
-	}
-	return `A worker claims, does, reports:
-
-  while eval "$(todoctl claim -q mail -o env)"; do
-    if printf '%s' "$TODO_PAYLOAD" | ./send.sh; then
-      todoctl complete "$TODO_RECEIPT"
-    else
-      todoctl fail "$TODO_RECEIPT" --error "send.sh failed"
-    fi
-  done
-
-claim -o env assigns these variables, without exporting them; when nothing was claimed it unsets them and the eval
-fails with the exit status of the claim:
-
-` + columns(variables) + `
-Use the receipt, not the id: it names one lease, so that a worker that is late cannot touch a lease that came after
-its own. Exit 4 from complete or fail means that the lease was lost; somebody else has the todo, so go on with the
-next. A todo may be worked on twice, when a worker died after its work and before its report: make the work such that
-twice is no harm.
-
-A lease lasts --ttl, 5 minutes unless told otherwise. todoctl heartbeat "$TODO_RECEIPT" extends it. What a dead worker
-held is claimable again when the lease is over; todoctl reap, from cron or a timer, also gives it its old place back:
-
-  * * * * * /usr/bin/todoctl reap --quiet --timeout 50s
-
-A job that cron enqueues needs a key made of UTC: a key of local time collapses two runs, or splits one, on the nights
-when the clocks change. In a crontab write \% for %:
-
-  0 * * * * /usr/bin/todoctl enqueue -q report --key "report-$(date -u +\%FT\%H)" --quiet
-`
-}
-
 // prose wraps the paragraphs of a topic to 80 columns. What begins with a space stays as it is.
 func prose(text string) string {
 	var b strings.Builder
@@ -167,7 +125,7 @@ func columns(rows [][]string) string {
 	widths := make([]int, len(rows[0])-1)
 	for _, row := range rows {
 		for i := range widths {
-			widths[i] = max(widths[i], len(row[i]))
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
 	}
 	var b strings.Builder
@@ -176,8 +134,8 @@ func columns(rows [][]string) string {
 		for i, w := range widths {
 			lead += fmt.Sprintf(" %-*s ", w, row[i])
 		}
-		text := paragraph(strings.Repeat(" ", len(lead)+1), row[len(row)-1])
-		b.WriteString(lead + " " + text[len(lead)+1:])
+		margin := strings.Repeat(" ", utf8.RuneCountInString(lead)+1)
+		b.WriteString(lead + " " + strings.TrimPrefix(paragraph(margin, row[len(row)-1]), margin))
 	}
 	return b.String()
 }
@@ -187,7 +145,7 @@ func paragraph(margin, words string) string {
 	var b strings.Builder
 	line := ""
 	for _, word := range strings.Fields(words) {
-		if line != "" && len(margin)+len(line)+1+len(word) > 80 {
+		if line != "" && len(margin)+utf8.RuneCountInString(line+word)+1 > 80 {
 			b.WriteString(margin + line + "\n")
 			line = ""
 		}

@@ -4,16 +4,18 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/todoctl/todoctl/cmd"
 	"github.com/todoctl/todoctl/pkg/config"
 	"github.com/todoctl/todoctl/pkg/render"
 	"github.com/todoctl/todoctl/pkg/todo"
+	"github.com/todoctl/todoctl/pkg/worker"
 )
 
 func TestTopicsTellWhatTheProgramKnows(t *testing.T) {
 	c := bare(t)
-	var codes, settings, output, variables []string
+	var codes, settings, output, variables, worked []string
 	for _, e := range cmd.ExitCodes() {
 		codes = append(codes, fmt.Sprintf("  %-4d %s", e.Code, e.Name))
 	}
@@ -26,10 +28,16 @@ func TestTopicsTellWhatTheProgramKnows(t *testing.T) {
 	for _, v := range render.EnvVariables() {
 		variables = append(variables, "  "+v.Variable+" ")
 	}
+	for _, r := range worker.DefaultMap().Rules() {
+		worked = append(worked, fmt.Sprintf("  %-11s%s ", r.On, r.Action))
+	}
+	for _, said := range append(worker.Answers(), worker.Outcomes()...) {
+		worked = append(worked, "  "+said.Line+" ")
+	}
 	output = append(output, render.FieldsOf(todo.Todo{})...)
 	for topic, words := range map[string][]string{
 		"exit-codes": codes, "environment": append(settings, "default_profile", "production"), "output": output,
-		"worker": append(variables, "date -u", "reap --quiet"),
+		"worker": append(append(variables, worked...), "date -u", "reap --quiet"),
 	} {
 		got := c.ok("help", topic)
 		for _, word := range words {
@@ -38,7 +46,7 @@ func TestTopicsTellWhatTheProgramKnows(t *testing.T) {
 			}
 		}
 		for _, line := range strings.Split(got, "\n") {
-			if len(line) > 80 && !strings.Contains(line, "* * *") {
+			if utf8.RuneCountInString(line) > 80 && !strings.Contains(line, "* * *") {
 				t.Errorf("help %s is wider than 80 columns: %s", topic, line)
 			}
 		}

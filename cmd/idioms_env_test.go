@@ -110,7 +110,7 @@ func (b *bench) open() []string {
 	if err := errors.Join(os.Chmod(dir, 0o711), os.Chmod(filepath.Join(dir, ".s.PGSQL."+u.Query().Get("port")), 0o777)); err != nil {
 		b.Fatal(err)
 	}
-	return []string{"PATH=" + bin + ":/usr/bin:/bin", "TODOCTL_DATABASE_URL=" + address}
+	return []string{"PATH=" + bin + ":/usr/bin:/bin", quickExit, "TODOCTL_DATABASE_URL=" + address}
 }
 
 // pgURL returns the database that an environment names.

@@ -33,6 +33,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TODOCTL_DATABASE_URL", url)
 			env.Setenv("TODOCTL_CONFIG", config)
 			env.Setenv("TODOCTL_OWNER", "w")
+			name, value, _ := strings.Cut(quickExit, "=")
+			env.Setenv(name, value)
 			return os.WriteFile(config, nil, 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -271,3 +271,55 @@ func TestWorkFlood(t *testing.T) {
 		t.Errorf("%s", conditions(all))
 	}
 }
+
+// A worker whose log nobody reads any more goes on; its todos are worth more than its lines.
+func TestWorkWithoutAReader(t *testing.T) {
+	t.Parallel()
+	c, conn, _ := withDB(t)
+	var titles []string
+	for range 20 {
+		titles = append(titles, "echo something; echo else >&2")
+	}
+	c.titled(titles...)
+	r := c.sh("sh", `{ todoctl work -q q -c 2 --drain -- sh -c 'eval "$TODO_TITLE"' 2>&1; echo $? >status; } | head -n 1`)
+	if r.out == "" {
+		t.Errorf("%+v", r)
+	}
+	waitUntil(t, "the worker's end", func() bool { return c.wrote("status") != "" })
+	if got := c.wrote("status"); got != "0\n" {
+		t.Errorf("exit %s", got)
+	}
+	if n := pgValue[int](t, conn, "SELECT count(*) FROM todos WHERE state = 'done'"); n != 20 {
+		t.Errorf("%d of 20 are done", n)
+	}
+}
+
+// --timeout ends a worker in order as a signal does, but with a status of its own.
+func TestWorkTimeout(t *testing.T) {
+	t.Parallel()
+	c, conn, _ := withDB(t)
+	c.titled("touch started; " + untilFile("never"))
+	r := c.run(append([]string{"work", "-q", "q", "--timeout", "3s", "--grace", "100ms"}, obey()...)...)
+	if r.code != 124 || !c.made("started") {
+		t.Errorf("exit %d\n%s", r.code, r.err)
+	}
+	if s := rows(t, conn)[0]; s.Condition != "pending" || s.Attempt != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A command that cannot run lets those finish that do; they are not at fault.
+func TestWorkCannotStartAnyMore(t *testing.T) {
+	t.Parallel()
+	c, conn, _ := withDB(t)
+	c.titled("touch running; "+untilFile("go"), untilFile("running")+"; exit 127", "exit 0")
+	p := c.working("-c", "2", "--grace", "1h")
+	waitUntil(t, "the end of the second", func() bool { return rows(t, conn)[1].History != "" })
+	c.touch("go")
+	if r := p.end(); r.code != 127 {
+		t.Errorf("exit %d\n%s", r.code, r.err)
+	}
+	if got := conditions(rows(t, conn)); got != "done 1, pending 0, pending 0" {
+		t.Errorf("%s", got)
+	}
+}

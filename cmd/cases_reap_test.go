@@ -67,22 +67,26 @@ type proc struct {
 	*exec.Cmd
 	out, errs written
 	t         *testing.T
-	done      chan error
+	done      chan struct{} // closed when it has ended
+	failed    error         // what Wait said then
 }
 
 // start starts a process in a group of its own. It is killed when the test ends, if it still runs.
 func (c *cli) start(argv ...string) *proc {
 	c.t.Helper()
-	p := &proc{Cmd: exec.Command(argv[0], argv[1:]...), t: c.t, done: make(chan error, 1)}
+	p := &proc{Cmd: exec.Command(argv[0], argv[1:]...), t: c.t, done: make(chan struct{})}
 	p.Dir, p.Env, p.Stdout, p.Stderr = c.dir, c.env, &p.out, &p.errs
 	ownGroup(p.Cmd)
 	if err := p.Start(); err != nil {
 		c.t.Fatalf("%v: %v", argv, err)
 	}
-	go func() { p.done <- p.Wait(); close(p.done) }()
+	go func() {
+		defer close(p.done)
+		p.failed = p.Wait()
+	}()
 	c.t.Cleanup(func() {
 		killGroup(p.Cmd)
-		_ = <-p.done // who wants to know how it ended asks end
+		<-p.done
 	})
 	return p
 }
@@ -91,10 +95,9 @@ func (c *cli) start(argv ...string) *proc {
 func (p *proc) end() outcome {
 	p.t.Helper()
 	select {
-	case err := <-p.done:
-		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) {
-			p.t.Fatalf("%v: %v", p.Args, err)
+	case <-p.done:
+		if p.failed != nil && !errors.As(p.failed, new(*exec.ExitError)) {
+			p.t.Fatalf("%v: %v", p.Args, p.failed)
 		}
 	case <-time.After(2 * time.Minute):
 		p.t.Fatalf("%v does not end\n%s%s", p.Args, p.out.String(), p.errs.String())

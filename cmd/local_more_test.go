@@ -120,8 +120,9 @@ func TestLocalStartInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var exit *exec.ExitError
-	if err := <-p.done; !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGINT {
-		t.Errorf("ended with %v: %s", err, p.errs.String())
+	<-p.done
+	if !errors.As(p.failed, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGINT {
+		t.Errorf("ended with %v: %s", p.failed, p.errs.String())
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {

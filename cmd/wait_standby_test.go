@@ -60,7 +60,9 @@ func standby(t *testing.T, primary *localpg.Server) *localpg.Server {
 // change something is refused with the way out.
 func TestWaitOnAStandby(t *testing.T) {
 	t.Parallel()
-	primary := pgtest.NewServer(t, func(o *localpg.Options) { o.Settings = map[string]string{"max_wal_senders": "4", "wal_level": "replica"} })
+	primary := pgtest.NewServer(t, func(o *localpg.Options) {
+		o.Settings = map[string]string{"max_wal_senders": "4", "wal_level": "replica"}
+	})
 	c := newCLIOn(t, primary.URL("postgres"))
 	c.ok("migrate", "up", "--quiet")
 	id := c.ok("enqueue", "-q", "q")

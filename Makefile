@@ -6,7 +6,7 @@ CACHE = .cache
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS = -s -w -X main.version=$(VERSION)
 
-.PHONY: help demo test build generate lint clean
+.PHONY: help demo test bench build generate lint clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile | expand -t 20
@@ -20,6 +20,12 @@ demo: ## run real deliveries through a private PostgreSQL, start to end
 test: ## all tests, on PostgreSQL servers that they start themselves
 	@sh .ci/setup test
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./...
+
+# Ratios of one run, in turns with a peer: what else the machine does falls on both.
+bench: ## ratios against xargs and psql, each in one run
+	@sh .ci/setup test
+	CGO_ENABLED=0 $(GO) test ./cmd -run '^$$' -bench . -benchtime 3x
+	CGO_ENABLED=0 $(GO) test ./pkg/intake -run '^$$' -bench .
 
 build: ## the binary, ./todoctl
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o todoctl .

@@ -86,6 +86,9 @@ func (o *workOptions) options(c *cobra.Command, app *App, args []string) (worker
 	if o.result != "" && o.result != "stdout" {
 		return opt, usagef("--result: %q is not stdout", o.result)
 	}
+	if err := app.Check(render.Shape{Fields: render.FieldsOf(worker.Event{})}); err != nil {
+		return opt, err
+	}
 	owner, _, err := app.Owner()
 	if err != nil {
 		return opt, err

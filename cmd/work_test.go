@@ -279,7 +279,7 @@ func TestWorkErrorText(t *testing.T) {
 	for _, line := range []string{"out\n", "first\n", "caf\xe9 \x1b[31mred\n"} {
 		holds(t, r.err, line)
 	}
-	holds(t, r.err, "failed "+s.ID+" q attempt 1 ", `s exit 1: caf`+"\uFFFD"+` \u001b[31mred`)
+	holds(t, r.err, "failed "+s.ID+" q attempt 1 ", `s exit 1: caf`+"\uFFFD"+` \x1b[31mred`)
 	if r.out != "" {
 		t.Errorf("stdout %q", r.out)
 	}

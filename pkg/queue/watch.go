@@ -15,7 +15,8 @@ const (
 	firstPause  = 50 * time.Millisecond
 	longPause   = time.Second
 	bellPause   = 5 * time.Second
-	relistening = 30 * time.Second
+	relistening = 30 * time.Second // where there is no bell, until the next try, longer each time
+	rarely      = 10 * time.Minute // but no longer
 )
 
 // Watch waits for something to change in the database: by notification where the server allows it,
@@ -27,7 +28,8 @@ type Watch struct {
 	warn   func(string)
 	bell   *Bell
 	tried  time.Time
-	fault  error // why there is no bell, until it is told
+	again  time.Duration // from then to the next try
+	fault  error         // why there is no bell, until it is told
 	told   bool
 	pause  time.Duration
 	beside time.Duration // how often to look while there is a bell
@@ -57,15 +59,19 @@ func (w *Watch) Ready(ctx context.Context) bool {
 		}
 		w.close(ctx, err)
 	}
-	if !w.listen || !w.tried.IsZero() && time.Since(w.tried) < relistening {
+	if !w.listen || !w.tried.IsZero() && time.Since(w.tried) < w.again {
 		return false
 	}
-	w.tried = time.Now()
+	w.tried, w.again = time.Now(), min(max(2*w.again, relistening), rarely)
 	w.bell, w.fault = w.c.Listen(ctx, w.names)
 	if ctx.Err() != nil {
 		w.fault = nil
 	}
-	return w.bell != nil
+	if w.bell == nil {
+		return false
+	}
+	w.again = relistening
+	return true
 }
 
 func (w *Watch) close(ctx context.Context, why error) {
@@ -74,7 +80,7 @@ func (w *Watch) close(ctx context.Context, why error) {
 }
 
 // Away says that the database is away: when it is back, a bell is made at once.
-func (w *Watch) Away() { w.tried, w.fault = time.Time{}, nil }
+func (w *Watch) Away() { w.tried, w.again, w.fault = time.Time{}, 0, nil }
 
 // Found resets the pauses: something was found.
 func (w *Watch) Found() { w.pause = firstPause }

@@ -50,6 +50,13 @@ func (f *feed) absence() (time.Duration, <-chan struct{}) {
 
 // start starts commands for what is claimed, while there is room.
 func (f *feed) start() {
+	f.buffer = slices.DeleteFunc(f.buffer, func(h *held) bool {
+		_, lost := h.isLost()
+		if lost {
+			f.w.report(outcome{held: h, started: time.Now()})
+		}
+		return lost
+	})
 	if f.w.opt.lined() {
 		f.startLines()
 		return

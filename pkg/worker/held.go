@@ -16,19 +16,19 @@ type held struct {
 	lost    chan struct{} // closed when the lease is lost
 
 	mu      sync.Mutex
-	renewed time.Time // when the last renewal that succeeded was asked for
-	asked   bool      // a later one was asked for
+	asked   bool      // a renewal was asked for since the last one that succeeded
+	trouble error     // and failed of this
 	wants   time.Time // the command asked to have it so long
-	until   time.Time // and it was granted so long
+	until   time.Time // the lease is granted so long
 	gone    bool
-	why     string
+	reason  string
 }
 
 func (h *held) lose(why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.gone {
-		h.gone, h.why = true, why
+		h.gone, h.reason = true, why
 		close(h.lost)
 	}
 }
@@ -36,7 +36,7 @@ func (h *held) lose(why string) {
 func (h *held) isLost() (why string, lost bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.why, h.gone
+	return h.reason, h.gone
 }
 
 // wanted returns until when the command asked to have the todo; zero if it did not.
@@ -59,7 +59,24 @@ func (h *held) want(d time.Duration) {
 func (h *held) granted(asked time.Time, ttl time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.renewed, h.until, h.asked = asked, asked.Add(ttl), false
+	h.until, h.asked, h.trouble = asked.Add(ttl), false, nil
+}
+
+// refused notes that the lease could not be renewed, this time.
+func (h *held) refused(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.asked, h.trouble = true, err
+}
+
+// why is what stood in the way of the last renewal, for the end of a message.
+func (h *held) why() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.trouble == nil {
+		return ""
+	}
+	return ": " + h.trouble.Error()
 }
 
 // over says whether the lease is over by this machine's clocks, and whether the database has been

@@ -44,7 +44,7 @@ func (w *Worker) expire(ctx context.Context) {
 		for _, h := range w.all() {
 			switch over, asked := h.over(now); {
 			case over && asked:
-				h.lose("the lease ran out before it could be renewed")
+				h.lose("the lease ran out before it could be renewed" + h.why())
 			case over:
 				ask = true
 			}
@@ -89,15 +89,16 @@ func (w *Worker) heartbeat(ctx context.Context, list []*held, ttl time.Duration)
 		results, err = q.Renew(ctx, receipts, ttl)
 		return err
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		w.outage.over()
+	case temporary(err):
+		w.outage.began(err)
 	}
 	for i, h := range list {
 		switch {
 		case err != nil || results[i] == queue.Busy:
-			h.mu.Lock()
-			h.asked = true // expire says when that was once too often
-			h.mu.Unlock()
+			h.refused(err) // expire says when that was once too often
 		case results[i].Lost():
 			h.lose(string(results[i]))
 		default:

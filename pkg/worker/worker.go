@@ -159,9 +159,12 @@ type outage struct {
 // began notes that the database did not answer.
 func (o *outage) began(err error) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.back == nil {
+	first := o.back == nil
+	if first {
 		o.back = make(chan struct{})
+	}
+	o.mu.Unlock()
+	if first { // it may take a while to be read
 		o.warn("the database is away, trying again: " + err.Error())
 	}
 }

@@ -132,7 +132,7 @@ func TestC085PasswordInErrorOutput(t *testing.T) {
 			t.Fatal(err)
 		}
 		bare := *c
-		bare.env = []string{"PATH=" + os.Getenv("PATH"), quickExit, "HOME=" + c.dir}
+		bare.env = []string{path(t), quickExit, "HOME=" + c.dir}
 		for _, verb := range [][]string{{"list"}, {"migrate", "status"}, {"migrate", "status", "-o", "json"}, {"claim", "-q", "q", "--owner", "w"}, {"config"}} {
 			for _, r := range []outcome{
 				bare.run(append(verb, "--database-url", dsn)...),
@@ -158,7 +158,7 @@ func TestC087PasswordOnTheCommandLine(t *testing.T) {
 	url := strings.Replace(pgtest.Database(t), "postgres@", "postgres:TOPSEC@", 1) // the socket asks for none
 	c := newCLIOn(t, "")
 	bare := *c
-	bare.env = []string{"PATH=" + os.Getenv("PATH"), quickExit, "HOME=" + c.dir}
+	bare.env = []string{path(t), quickExit, "HOME=" + c.dir}
 	file := filepath.Join(c.dir, "url")
 	if err := os.WriteFile(file, []byte(url+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestC089ServiceFileAndPassfile(t *testing.T) {
 		}
 	}
 	bare := *c
-	bare.env = []string{"PATH=" + os.Getenv("PATH"), quickExit, "HOME=" + c.dir, "PGPASSFILE=" + passfile}
+	bare.env = []string{path(t), quickExit, "HOME=" + c.dir, "PGPASSFILE=" + passfile}
 	byService := bare.with("PGSERVICEFILE="+service, "PGSERVICE=t")
 	byHost := bare.with("PGHOST=127.0.0.1", "PGPORT="+s.Port, "PGDATABASE=todoctl_c089", "PGUSER=todoctl")
 	byService.ok("migrate", "up")

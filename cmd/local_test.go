@@ -21,7 +21,7 @@ func newLocalCLI(t *testing.T) *cli {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return &cli{t: t, dir: dir, env: []string{"PATH=" + os.Getenv("PATH"), quickExit, "HOME=" + dir, "TODOCTL_CONFIG=" + empty,
+	return &cli{t: t, dir: dir, env: []string{path(t), quickExit, "HOME=" + dir, "TODOCTL_CONFIG=" + empty,
 		"TODOCTL_OWNER=w", "XDG_STATE_HOME=" + filepath.Join(dir, "state"), "XDG_RUNTIME_DIR=" + filepath.Join(dir, "run")}}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,8 +30,46 @@ func TestMain(m *testing.M) {
 
 type suite struct{ m *testing.M }
 
-// Run runs the tests beside a PostgreSQL of their own.
-func (s suite) Run() int { return pgtest.Main(s.m) }
+// Run runs the tests beside a PostgreSQL of their own, and beside the program as it is released: a
+// process with the race detector in it takes several times as long to start, and most tests start
+// many. Those of the commands that run goroutines keep the race detector (see path).
+func (s suite) Run() int {
+	dir, err := os.MkdirTemp("", "todoctl-test-bin")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	build := exec.Command("go", "build", "-o", filepath.Join(dir, "todoctl"), "-ldflags", "-X main.version=test", "..")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
+		return 1
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if err := os.Setenv(releasedDir, dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return pgtest.Main(s.m)
+}
+
+// releasedDir is the variable that names the folder of the program as it is released.
+const releasedDir = "TODOCTL_TEST_RELEASED"
+
+// path is the PATH of a test: the program with the race detector for the commands that run
+// goroutines, the released one for the others.
+func path(t *testing.T) string {
+	for _, prefix := range []string{"TestWork", "TestWait", "TestClaimWait", "TestReapEvery", "TestCaseC12", "TestCaseC13"} {
+		if strings.HasPrefix(t.Name(), prefix) {
+			return "PATH=" + os.Getenv("PATH")
+		}
+	}
+	return "PATH=" + os.Getenv(releasedDir) + string(os.PathListSeparator) + os.Getenv("PATH")
+}
 
 // cli runs todoctl, and shells that run it, against one database.
 type cli struct {
@@ -60,7 +99,7 @@ func newCLIOn(t *testing.T, url string) *cli {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return &cli{t: t, dir: dir, env: []string{"PATH=" + os.Getenv("PATH"), quickExit, "HOME=" + dir, "TODOCTL_DATABASE_URL=" + url,
+	return &cli{t: t, dir: dir, env: []string{path(t), quickExit, "HOME=" + dir, "TODOCTL_DATABASE_URL=" + url,
 		"TODOCTL_CONFIG=" + empty, "TODOCTL_OWNER=w"}}
 }
 
@@ -86,9 +125,30 @@ func (c *cli) sh(shell, script string) outcome {
 	return c.exec("", shell, "-c", script)
 }
 
+// find looks a program up in the PATH of the cli, where exec.Command would take that of the test.
+func (c *cli) find(name string) string {
+	for _, kv := range c.env {
+		dirs, ok := strings.CutPrefix(kv, "PATH=")
+		if !ok || strings.Contains(name, "/") {
+			continue
+		}
+		for _, dir := range filepath.SplitList(dirs) {
+			if full := filepath.Join(dir, name); isProgram(full) {
+				return full
+			}
+		}
+	}
+	return name
+}
+
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
 func (c *cli) exec(in string, argv ...string) outcome {
 	c.t.Helper()
-	p := exec.Command(argv[0], argv[1:]...)
+	p := exec.Command(c.find(argv[0]), argv[1:]...)
 	var out, errs bytes.Buffer
 	p.Dir, p.Env, p.Stdin, p.Stdout, p.Stderr = c.dir, c.env, strings.NewReader(in), &out, &errs
 	err := p.Run()

@@ -188,7 +188,7 @@ func TestMigrateScriptForTheDBA(t *testing.T) {
 	url := pgtest.EmptyDatabase(t)
 	c := newCLIOn(t, url)
 	nowhere := *c
-	nowhere.env = []string{"PATH=" + os.Getenv("PATH"), quickExit, "HOME=" + c.dir, "TODOCTL_CONFIG=" + filepath.Join(c.dir, "empty.yaml")}
+	nowhere.env = []string{path(t), quickExit, "HOME=" + c.dir, "TODOCTL_CONFIG=" + filepath.Join(c.dir, "empty.yaml")}
 	script := nowhere.ok("migrate", "sql", "--schema", "ops") // no database is named at all
 	for range 2 {
 		if r := c.exec(script+"\n", pgProgram(t, "psql"), "-X", "-q", "-d", url, "-f", "-"); r.code != 0 {

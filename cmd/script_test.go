@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TODOCTL_DATABASE_URL", url)
 			env.Setenv("TODOCTL_CONFIG", config)
 			env.Setenv("TODOCTL_OWNER", "w")
+			env.Setenv("PATH", os.Getenv(releasedDir)+string(os.PathListSeparator)+env.Getenv("PATH"))
 			name, value, _ := strings.Cut(quickExit, "=")
 			env.Setenv(name, value)
 			return os.WriteFile(config, nil, 0o600)

@@ -93,8 +93,8 @@ func TestWorkAnswers(t *testing.T) {
 func TestWorkProgressAndExtension(t *testing.T) {
 	t.Parallel()
 	c, conn, _ := withDB(t)
-	c.titled(`echo '{"progress":40}' >&3; echo '{"extend":"2h"}' >&3; ` + untilFile("go"))
-	p := c.start(append([]string{"todoctl", "work", "-q", "q", "--drain", "--ttl", "1m", "--run-timeout", "100ms"}, obey()...)...)
+	c.titled(`echo '{"progress":40}' >&3; echo '{"extend":"2h"}' >&3; sleep 2.5; ` + untilFile("go"))
+	p := c.start(append([]string{"todoctl", "work", "-q", "q", "--drain", "--ttl", "1m", "--run-timeout", "2s"}, obey()...)...)
 	now := func() row { return rows(t, conn)[0] }
 	waitUntil(t, "progress", func() bool { s := now(); return s.Progress != nil && *s.Progress == 40 })
 	waitUntil(t, "the extension", func() bool { return time.Until(*now().Lease) > 100*time.Minute })

@@ -81,7 +81,7 @@ func TestWorkLeaseLostWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	c, options, stop := ownServer(t)
 	c.titled("trap 'echo term >told; exit 0' TERM; echo $$ >child; "+untilFile("never"), "echo $$ >brief; "+untilFile("go")+"; exit 65")
-	p := c.working("-c", "2", "--ttl", "3s", "--grace", "100ms")
+	p := c.working("-c", "2", "--ttl", "8s", "--grace", "100ms")
 	child, brief := c.pid("child"), c.pid("brief")
 	stop()
 	c.touch("go")

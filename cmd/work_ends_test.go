@@ -97,7 +97,7 @@ func TestWorkFirstSignal(t *testing.T) {
 			c, conn, _ := withDB(t)
 			c.titled("touch one; "+untilFile("go")+"; exit 0", "touch two; "+untilFile("go")+"; exit 65", "trap 'exit 3' TERM; touch three; while :; do sleep 0.02; done",
 				"trap '' TERM; touch four; while :; do sleep 0.02; done", "touch five")
-			p := c.working("-c", "4", "--grace", "1s")
+			p := c.working("-c", "4", "--grace", "3s")
 			for _, name := range []string{"one", "two", "three", "four"} {
 				waitUntil(t, name, func() bool { return c.made(name) })
 			}
@@ -228,7 +228,7 @@ func TestWorkRenewsBesideALockedRow(t *testing.T) {
 	t.Parallel()
 	c, conn, _ := withDB(t)
 	c.titled(untilFile("go"), untilFile("go"))
-	p := c.working("-c", "2", "--ttl", "3s", "--drain")
+	p := c.working("-c", "2", "--ttl", "6s", "--drain")
 	waitUntil(t, "two leases", func() bool { return conditions(rows(t, conn)) == "claimed 1, claimed 1" })
 	tx, err := conn.Begin(t.Context())
 	if err != nil {
@@ -299,7 +299,7 @@ func TestWorkTimeout(t *testing.T) {
 	t.Parallel()
 	c, conn, _ := withDB(t)
 	c.titled("touch started; " + untilFile("never"))
-	r := c.run(append([]string{"work", "-q", "q", "--timeout", "3s", "--grace", "100ms"}, obey()...)...)
+	r := c.run(append([]string{"work", "-q", "q", "--timeout", "5s", "--grace", "100ms"}, obey()...)...)
 	if r.code != 124 || !c.made("started") {
 		t.Errorf("exit %d\n%s", r.code, r.err)
 	}

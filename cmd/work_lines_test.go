@@ -93,10 +93,10 @@ func TestWorkUnanswered(t *testing.T) {
 		{[]string{"--stream", "--batch", "2"}, []string{"exit 99", "", ""}, "delayed 0, delayed 0, done 1", "released exit 99 without an answer", 0},
 		{[]string{"--batch", "9"}, []string{"silent", "", ""}, "retrying 1, done 1, done 1", "failed exit 0 without an answer", 7},
 		// The one that it was at is to blame for the time; the others are given back at once and done by another command.
-		{[]string{"--batch", "9", "--run-timeout", "500ms", "--max", "4"}, []string{"", "hang", "", ""}, "done 1, retrying 1, pending 0, pending 0",
-			"failed timeout: ran longer than 500ms", 7},
-		{[]string{"--stream", "--batch", "3", "--run-timeout", "500ms"}, []string{"", "hang", "", ""}, "done 1, retrying 1, done 1, done 1",
-			"failed timeout: ran longer than 500ms", 7},
+		{[]string{"--batch", "9", "--run-timeout", "5s", "--max", "4"}, []string{"", "hang", "", ""}, "done 1, retrying 1, pending 0, pending 0",
+			"failed timeout: ran longer than 5s", 7},
+		{[]string{"--stream", "--batch", "3", "--run-timeout", "5s"}, []string{"", "hang", "", ""}, "done 1, retrying 1, done 1, done 1",
+			"failed timeout: ran longer than 5s", 7},
 		// One that reads no more would never end.
 		{[]string{"--stream"}, []string{"", "deaf", ""}, "done 1, done 1, retrying 1", "failed the command closed its stdin and did not answer", 7},
 	} {

@@ -74,7 +74,8 @@ type proc struct {
 // start starts a process in a group of its own. It is killed when the test ends, if it still runs.
 func (c *cli) start(argv ...string) *proc {
 	c.t.Helper()
-	p := &proc{Cmd: exec.Command(argv[0], argv[1:]...), t: c.t, done: make(chan struct{})}
+	p := &proc{Cmd: exec.Command(c.find(argv[0]), argv[1:]...), t: c.t, done: make(chan struct{})}
+	p.Args[0] = argv[0]
 	p.Dir, p.Env, p.Stdout, p.Stderr = c.dir, c.env, &p.out, &p.errs
 	ownGroup(p.Cmd)
 	if err := p.Start(); err != nil {

@@ -121,7 +121,7 @@ func TestCaseC127ChildFloodsStderr(t *testing.T) {
 	c.titled("a todo")
 	p := c.start("todoctl", "work", "-q", "q", "--drain", "--result", "stdout", "--", "sh", "-c", `"$0" flood-err && touch flooded; `+untilFile("go"), child(t))
 	waitUntil(t, "the flood", func() bool { return c.made("flooded") })
-	if peak, known := memory(p.Process.Pid); known && peak > 200<<10 { // the race detector takes a part of it
+	if peak, known := memory(p.Process.Pid); known && peak > 100<<10 {
 		t.Errorf("%d KiB", peak)
 	}
 	c.touch("go")

@@ -23,27 +23,29 @@ type Options struct {
 	Total       func(lines int)
 }
 
-// Reader yields the todos of an input, one JSON object a line. After a bad line it yields no more,
+// Reader yields what an input holds, one JSON object a line. After a bad line it yields no more,
 // but reads on to name the others too.
-type Reader struct {
-	in   *bufio.Reader
-	opt  Options
-	line int   // number of the line read last, from 1; blank lines count
-	kept error // the first fault in writing bad lines away
+type Reader[T any] struct {
+	in    *bufio.Reader
+	opt   Options
+	parse func(raw []byte, line int) (*T, error) // of one line, without its end; nil for a blank one
+	line  int                                    // number of the line read last, from 1; blank lines count
+	kept  error                                  // the first fault in writing bad lines away
 
 	Valid   int
 	Invalid int
 	Bad     []string // the first of the bad lines, with their reasons
 }
 
-// NewReader reads lines from in.
-func NewReader(in io.Reader, opt Options) *Reader {
-	return &Reader{in: bufio.NewReaderSize(in, 256<<10), opt: opt}
+// NewReader reads the todos of a bulk enqueue from in.
+func NewReader(in io.Reader, opt Options) *Reader[queue.NewTodo] {
+	p := parser{defaults: opt.Defaults, keep: opt.Rejects != nil, answers: answerFields()}
+	return &Reader[queue.NewTodo]{in: bufio.NewReaderSize(in, 256<<10), opt: opt, parse: p.parse}
 }
 
-// Next returns the next todo, and io.EOF after the last. Bad input that may not be skipped is a data
+// Next returns what the next line holds, and io.EOF after the last. Bad input that may not be skipped is a data
 // error at the end, when every line has been looked at.
-func (r *Reader) Next() (*queue.NewTodo, error) {
+func (r *Reader[T]) Next() (*T, error) {
 	for {
 		raw, tooLong, err := r.read()
 		if r.kept != nil {
@@ -56,7 +58,7 @@ func (r *Reader) Next() (*queue.NewTodo, error) {
 		if end && len(raw) == 0 && !tooLong {
 			return nil, r.finish()
 		}
-		n, err := r.parse(raw, tooLong)
+		n, err := r.one(raw, tooLong)
 		switch {
 		case err != nil:
 			if r.reject(raw, err.Error()); r.kept != nil {
@@ -71,8 +73,15 @@ func (r *Reader) Next() (*queue.NewTodo, error) {
 	}
 }
 
+func (r *Reader[T]) one(raw []byte, tooLong bool) (*T, error) {
+	if tooLong {
+		return nil, fmt.Errorf("longer than %d MiB", MaxLine>>20)
+	}
+	return r.parse(raw, r.line)
+}
+
 // Skip counts a line that the server found bad, and keeps it with the others.
-func (r *Reader) Skip(line int, raw, reason string) {
+func (r *Reader[T]) Skip(line int, raw, reason string) {
 	r.Valid--
 	r.Invalid++
 	r.name(line, reason)
@@ -80,22 +89,22 @@ func (r *Reader) Skip(line int, raw, reason string) {
 }
 
 // Kept returns the fault, if any, that kept bad lines from being written away.
-func (r *Reader) Kept() error { return r.kept }
+func (r *Reader[T]) Kept() error { return r.kept }
 
-func (r *Reader) name(line int, reason string) {
+func (r *Reader[T]) name(line int, reason string) {
 	if len(r.Bad) < shown {
 		r.Bad = append(r.Bad, fmt.Sprintf("line %d: %s", line, reason))
 	}
 }
 
-func (r *Reader) reject(raw []byte, reason string) {
+func (r *Reader[T]) reject(raw []byte, reason string) {
 	r.Invalid++
 	r.name(r.line, reason)
 	r.keep(append(raw, '\n'))
 }
 
 // keep writes a part of a bad line to where bad lines go.
-func (r *Reader) keep(part []byte) {
+func (r *Reader[T]) keep(part []byte) {
 	if r.opt.Rejects == nil || r.kept != nil {
 		return
 	}
@@ -105,9 +114,9 @@ func (r *Reader) keep(part []byte) {
 }
 
 // Lines returns the number of lines read so far, blank ones included.
-func (r *Reader) Lines() int { return r.line }
+func (r *Reader[T]) Lines() int { return r.line }
 
-func (r *Reader) finish() error {
+func (r *Reader[T]) finish() error {
 	switch {
 	case r.Invalid > 0 && !r.opt.SkipInvalid:
 		e := todo.Errorf(todo.CodeData, "%s; nothing was written", r.Summary()).With("lines", r.Bad).With("invalid", r.Invalid)
@@ -120,7 +129,7 @@ func (r *Reader) finish() error {
 }
 
 // Summary names the first bad lines and counts the rest.
-func (r *Reader) Summary() string {
+func (r *Reader[T]) Summary() string {
 	var b bytes.Buffer
 	for i, s := range r.Bad {
 		if i > 0 {
@@ -136,7 +145,7 @@ func (r *Reader) Summary() string {
 
 // read returns the next line without its end. A line beyond MaxLine is not held: it goes straight to
 // where bad lines go.
-func (r *Reader) read() (raw []byte, tooLong bool, err error) {
+func (r *Reader[T]) read() (raw []byte, tooLong bool, err error) {
 	r.line++
 	for {
 		part, err := r.in.ReadSlice('\n')

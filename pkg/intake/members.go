@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/todoctl/todoctl/pkg/todo"
@@ -14,7 +15,6 @@ import (
 // general decoder would take them apart; a bulk enqueue spends most of its own time here.
 func object(raw []byte) (map[string]json.RawMessage, error) {
 	members := make(map[string]json.RawMessage, 8)
-	known := Fields()
 	for i := skipSpace(raw, 1); raw[i] != '}'; {
 		end := skipString(raw, i)
 		name, err := unquote(raw[i:end])
@@ -24,12 +24,6 @@ func object(raw []byte) (map[string]json.RawMessage, error) {
 		if _, twice := members[name]; twice {
 			return nil, fmt.Errorf("field %q is there twice", name)
 		}
-		if !slices.Contains(known, name) {
-			if near := todo.Nearest(name, known); near != "" {
-				return nil, fmt.Errorf("unknown field %q, did you mean %q?", name, near)
-			}
-			return nil, fmt.Errorf("unknown field %q", name)
-		}
 		begin := skipSpace(raw, skipSpace(raw, end)+1) // past the colon
 		end = skipValue(raw, begin)
 		members[name] = raw[begin:end:end]
@@ -38,6 +32,20 @@ func object(raw []byte) (map[string]json.RawMessage, error) {
 		}
 	}
 	return members, nil
+}
+
+// onlyKnown refuses a member that has none of the known names: it is most likely a misspelt one.
+func onlyKnown(members map[string]json.RawMessage, known []string) error {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		if near := todo.Nearest(name, known); near != "" {
+			return fmt.Errorf("unknown field %q, did you mean %q?", name, near)
+		}
+		return fmt.Errorf("unknown field %q", name)
+	}
+	return nil
 }
 
 func unquote(raw []byte) (string, error) {

@@ -22,12 +22,44 @@ func Fields() []string {
 
 const bom = "\xef\xbb\xbf"
 
+// parser makes a todo of a line of a bulk enqueue.
+type parser struct {
+	defaults queue.NewTodo
+	keep     bool     // the line itself is wanted back where the server finds it bad
+	answers  []string // members of a line that todoctl printed
+}
+
 // parse reads one line; nil without an error is a blank one.
-func (r *Reader) parse(raw []byte, tooLong bool) (*queue.NewTodo, error) {
-	if tooLong {
-		return nil, fmt.Errorf("longer than %d MiB", MaxLine>>20)
+func (p parser) parse(raw []byte, number int) (*queue.NewTodo, error) {
+	line, err := trim(raw, MaxDepth+1)
+	if err != nil || line == nil {
+		return nil, err
 	}
-	whole := raw
+	members, err := object(line)
+	if err != nil {
+		return nil, err
+	}
+	if printed(members) {
+		err = p.again(members)
+	} else {
+		err = onlyKnown(members, Fields())
+	}
+	if err != nil {
+		return nil, err
+	}
+	n := p.defaults
+	n.Line = number
+	if err := overlay(&n, members); err != nil {
+		return nil, err
+	}
+	if p.keep && n.EventID != nil {
+		n.Raw = string(raw) // whether there is such an event the server will say
+	}
+	return &n, CheckTodo(&n)
+}
+
+// trim returns the JSON object of a line, checked to be one that jsonb can hold; nil for a blank line.
+func trim(raw []byte, levels int) ([]byte, error) {
 	raw = bytes.TrimSpace(bytes.TrimPrefix(raw, []byte(bom))) // a mark at the head of each of several joined files
 	if len(raw) == 0 {
 		return nil, nil
@@ -38,25 +70,13 @@ func (r *Reader) parse(raw []byte, tooLong bool) (*queue.NewTodo, error) {
 	if raw[0] != '{' {
 		return nil, fmt.Errorf("not a JSON object")
 	}
-	if err := check(raw, MaxDepth+1); err != nil {
+	if err := check(raw, levels); err != nil {
 		if bytes.Equal(raw, []byte("{")) || raw[len(raw)-1] == ',' || raw[len(raw)-1] == '{' {
 			return nil, fmt.Errorf("%w; one object a line: jq -c .", err)
 		}
 		return nil, err
 	}
-	members, err := object(raw)
-	if err != nil {
-		return nil, err
-	}
-	n := r.opt.Defaults
-	n.Line = r.line
-	if err := overlay(&n, members); err != nil {
-		return nil, err
-	}
-	if r.opt.Rejects != nil && n.EventID != nil {
-		n.Raw = string(whole) // whether there is such an event the server will say
-	}
-	return &n, CheckTodo(&n)
+	return raw, nil
 }
 
 // overlay puts the members of a line over the defaults.

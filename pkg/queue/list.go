@@ -125,20 +125,30 @@ func (c *Client) few(ctx context.Context, f Filter, after string) ([]string, err
 		return nil, nil
 	}
 	var ids []string
-	err := c.run(ctx, reads, func() []step {
-		ids = []string{}
-		return []step{{name: "list_few", args: args, row: func(row pgx.CollectableRow) error {
-			var id string
-			err := row.Scan(&id)
-			ids = append(ids, id)
-			return err
-		}}}
-	})
-	if err != nil || len(ids) > few {
+	if err := c.run(ctx, reads, func() []step { return []step{fewStep(args, &ids)} }); err != nil {
 		return nil, err
 	}
+	return inOrder(ids), nil
+}
+
+// fewStep lists ids into *ids: at most one more than few.
+func fewStep(args pgx.StrictNamedArgs, ids *[]string) step {
+	*ids = []string{}
+	return step{name: "list_few", args: args, row: func(row pgx.CollectableRow) error {
+		var id string
+		err := row.Scan(&id)
+		*ids = append(*ids, id)
+		return err
+	}}
+}
+
+// inOrder sorts what fewStep listed; nil where these are too many.
+func inOrder(ids []string) []string {
+	if len(ids) > few {
+		return nil
+	}
 	slices.Sort(ids)
-	return slices.Compact(ids), nil
+	return slices.Compact(ids)
 }
 
 // fewArgs returns nil for a filter that done todos may match: no index holds them.

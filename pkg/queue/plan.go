@@ -9,7 +9,7 @@ func without(name string) []string {
 	switch name {
 	case "claim", "claim_many", "claim_id", "claim_capped", "claim_reason":
 		return []string{"enable_seqscan", "enable_bitmapscan"} // read in order, and only as far as needed
-	case "list", "prune_list":
+	case "list", "export", "prune_list":
 		// A page in id order: it is read before workers to share it would have started.
 		return []string{"enable_seqscan", "enable_bitmapscan", "enable_sort", "enable_gathermerge"}
 	case "list_few", "queues", "reap_list", "pause_running", "enqueue_live":

@@ -20,6 +20,8 @@ type extra struct {
 	liveID     *string   // classify: the live todo that holds a terminal one's key
 	progress   *int      // what the worker of lease progressSeq said
 	progSeq    *int
+	history    *string // export: the ended leases, as a JSON array
+	event      *string // export: as a JSON object
 }
 
 // scan reads a row by the names of its columns. A column that this release does not know is passed
@@ -131,6 +133,10 @@ func extraTarget(column string, x *extra) any {
 		return &x.paused
 	case "live_id":
 		return &x.liveID
+	case "history":
+		return &x.history
+	case "event":
+		return &x.event
 	}
 	return nil // pgx passes over a column whose target is nil
 }

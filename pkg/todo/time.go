@@ -1,6 +1,7 @@
 package todo
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -43,6 +44,27 @@ func (t Time) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return []byte(`"` + t.String() + `"`), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON prints, with any offset from UTC.
+func (t *Time) UnmarshalJSON(raw []byte) error {
+	var text *string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return fmt.Errorf("%s is not a time", raw)
+	}
+	if text == nil {
+		*t = Time{}
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, *text)
+	if err != nil {
+		if t.Scan(*text) == nil { // infinity and -infinity
+			return nil
+		}
+		return fmt.Errorf("%q is not a time in RFC 3339 with an offset", *text)
+	}
+	*t = At(at)
+	return nil
 }
 
 // Scan reads what a driver hands over: a time.Time, one of PostgreSQL's two words, or nil.

@@ -1,0 +1,157 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/todoctl/todoctl/pkg/todo"
+)
+
+// Imported is a line of an export, checked, with the names that its todo is to have here.
+type Imported struct {
+	Line        int // of the input, from 1
+	ID          string
+	Queue       string
+	Key         *string
+	MaxAttempts int
+	JSON        string // the whole line; it goes to the server as it came, so that no digit is lost
+}
+
+// ImportResult counts what became of the lines of an import.
+type ImportResult struct {
+	Op         string `json:"op"`
+	Lines      int    `json:"lines"`      // read, blank ones apart
+	Created    int    `json:"created"`    // todos
+	Existing   int    `json:"existing"`   // there is a todo with the id; it was left as it is
+	Superseded int    `json:"superseded"` // a live todo has the key
+	Invalid    int    `json:"invalid"`
+}
+
+// Import makes todos of all that next yields until io.EOF, with their history and events, in one
+// transaction: all or nothing. What is there already is left as it is, so that an import can be repeated.
+// With dry it counts and changes nothing. An error of next is returned as it is.
+func (c *Client) Import(ctx context.Context, next func() (*Imported, error), dry bool) (ImportResult, error) {
+	r := ImportResult{Op: "import"}
+	src := &importStage{next: next}
+	if err := src.fill(); err != nil {
+		return r, err
+	}
+	used := false
+	err := c.transaction(ctx, nil, func(x *tx) error {
+		if used && !src.whole {
+			return todo.Errorf(todo.CodeUnavailable, "the import met another one; nothing was written").
+				WithHint("run it again: a stream cannot be read twice by itself")
+		}
+		used = true
+		src.at, src.read, src.err = 0, 0, nil
+		var err error
+		r, err = src.load(x, dry)
+		return err
+	})
+	if src.err != nil {
+		return ImportResult{}, src.err // bad input explains the rollback better than the rollback does
+	}
+	return r, err
+}
+
+// load stages the lines and makes todos of them.
+func (s *importStage) load(x *tx, dry bool) (ImportResult, error) {
+	r := ImportResult{Op: "import"}
+	if err := x.do(step{name: "enqueue_stage"}); err != nil {
+		return r, err
+	}
+	if _, err := x.tx.CopyFrom(x.ctx, pgx.Identifier{"todoctl_stage"}, []string{"ord", "id", "queue", "idempotency_key", "max_attempts", "payload"}, s); err != nil {
+		return r, err
+	}
+	twice, err := x.count(step{name: "import_twice"})
+	if err != nil {
+		return r, err
+	}
+	if !dry {
+		if err := x.do(step{name: "import_events"}); err != nil {
+			return r, err
+		}
+		if r.Created, err = x.count(step{name: "import_todos"}); err != nil {
+			return r, err
+		}
+	}
+	if err := x.do(step{name: "import_count", row: func(row pgx.CollectableRow) error { return row.Scan(&r.Existing, &r.Superseded) }}); err != nil {
+		return r, err
+	}
+	r.Lines, r.Existing = s.read, r.Existing+twice
+	if dry {
+		r.Created = r.Lines - r.Existing - r.Superseded
+		return r, nil
+	}
+	r.Superseded = r.Lines - r.Existing - r.Created
+	if r.Created == 0 {
+		return r, nil
+	}
+	return r, errors.Join(x.do(step{name: "import_attempts"}), x.do(step{name: "enqueue_stage_queues"}), x.do(step{name: "enqueue_stage_notify"}))
+}
+
+// importStage hands the lines of an import to COPY, one at a time. It implements pgx.CopyFromSource.
+type importStage struct {
+	next func() (*Imported, error)
+
+	head    []*Imported // read before the transaction began
+	whole   bool        // head is all there is
+	at      int         // place in head
+	read    int         // lines handed over
+	current *Imported
+	err     error
+}
+
+// fill reads the first lines, up to firstBytes.
+func (s *importStage) fill() error {
+	for size := 0; size < firstBytes; {
+		n, err := s.next()
+		if errors.Is(err, io.EOF) {
+			s.whole = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		size += len(n.JSON) + 512
+		s.head = append(s.head, n)
+	}
+	return nil
+}
+
+// Next moves to the next line.
+func (s *importStage) Next() bool {
+	if s.at < len(s.head) {
+		s.current = s.head[s.at]
+		if !s.whole {
+			s.head[s.at] = nil // a stream is not read twice; let go of what has been sent
+		}
+		s.at++
+		return true
+	}
+	if s.whole {
+		return false
+	}
+	n, err := s.next()
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			s.err = err
+		}
+		return false
+	}
+	s.current = n
+	return true
+}
+
+// Values returns the columns of the current line.
+func (s *importStage) Values() ([]any, error) {
+	s.read++
+	n := s.current
+	return []any{s.read, n.ID, n.Queue, n.Key, n.MaxAttempts, n.JSON}, nil
+}
+
+// Err returns what ended the input early; it makes COPY fail and the transaction roll back.
+func (s *importStage) Err() error { return s.err }

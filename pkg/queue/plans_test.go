@@ -98,6 +98,10 @@ func readers(queues []string) []planned {
 		{name: "one queue", file: "queues", args: pgx.StrictNamedArgs{"queues": queues[:1]}, indexes: append(live, dead...), bitmap: true, sort: true},
 		{name: "leases of a queue", file: "pause_running", args: pgx.StrictNamedArgs{"queues": queues[:1]}, indexes: live, bitmap: true},
 		{name: "the live one of a key", file: "enqueue_live", args: pgx.StrictNamedArgs{"queue": "q05", "key": "k1"}, indexes: []string{"idx_todos_dedupe"}, bitmap: true},
+		{name: "why", file: "why", args: pgx.StrictNamedArgs{"id": "td_00000300", "owner": "w1", "cap": 100}, indexes: append([]string{"todos_pkey", "idx_todos_dedupe"}, live...), sort: true, read: 210},
+		{name: "why of a queue", file: "why_queue", args: pgx.StrictNamedArgs{"queue": "q05", "owner": "w1", "cap": 100},
+			indexes: append([]string{"todos_pkey", "idx_todos_ended", "idx_todos_dead"}, live...), sort: true, read: 1700},
+		{name: "last trace", file: "why_owner", args: pgx.StrictNamedArgs{"owner": "w1", "cap": 1000}, indexes: append([]string{"todos_pkey"}, live...), read: 3000},
 		{name: "names", file: "ids", args: pgx.StrictNamedArgs{"prefix": "td_0000"}, indexes: []string{"todos_pkey"}, custom: true},
 	}
 	waiting, gone := []todo.Condition{todo.IsPending, todo.IsRetrying}, []todo.Condition{todo.IsDead}

@@ -22,6 +22,17 @@ type extra struct {
 	progSeq    *int
 	history    *string // export: the ended leases, as a JSON array
 	event      *string // export: as a JSON object
+	pause      pause   // why: of the todo's queue
+	released   *int64  // why: of its last leases
+	said       *string // why: the reason of the last release
+	ahead      *int64  // why: how many are due before it
+	looked     *int64  // why: how many were looked at to tell
+}
+
+// pause is what an operator said of a queue.
+type pause struct {
+	at, until  todo.Time
+	by, reason *string
 }
 
 // scan reads a row by the names of its columns. A column that this release does not know is passed
@@ -137,6 +148,28 @@ func extraTarget(column string, x *extra) any {
 		return &x.history
 	case "event":
 		return &x.event
+	}
+	return whyTarget(column, x)
+}
+
+func whyTarget(column string, x *extra) any {
+	switch column {
+	case "paused_at":
+		return &x.pause.at
+	case "paused_until":
+		return &x.pause.until
+	case "paused_by":
+		return &x.pause.by
+	case "reason":
+		return &x.pause.reason
+	case "released":
+		return &x.released
+	case "said":
+		return &x.said
+	case "ahead":
+		return &x.ahead
+	case "looked":
+		return &x.looked
 	}
 	return nil // pgx passes over a column whose target is nil
 }

@@ -25,6 +25,11 @@ func (t Time) Time() (time.Time, bool) { return t.at, t.inf == 0 && !t.at.IsZero
 // After says whether t is later than now; a null time is not.
 func (t Time) After(now time.Time) bool { return t.inf > 0 || t.inf == 0 && t.at.After(now) }
 
+// Before says whether t is earlier than now; a null time is not.
+func (t Time) Before(now time.Time) bool {
+	return t.inf < 0 || t.inf == 0 && !t.at.IsZero() && t.at.Before(now)
+}
+
 // String returns the printed form, empty for null.
 func (t Time) String() string {
 	switch {

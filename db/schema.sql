@@ -112,6 +112,8 @@ ALTER TABLE ONLY public.todos
 ALTER TABLE ONLY public.waiters
     ADD CONSTRAINT waiters_pkey PRIMARY KEY (name, who);
 
+CREATE INDEX idx_attempts_ended ON public.todo_attempts USING btree (ended_at);
+
 CREATE UNIQUE INDEX idx_events_external ON public.events USING btree (source, external_id);
 
 CREATE INDEX idx_todos_assigned ON public.todos USING btree (assignee, queue, available_at) WHERE ((available_at IS NOT NULL) AND (assignee IS NOT NULL));
@@ -119,6 +121,8 @@ CREATE INDEX idx_todos_assigned ON public.todos USING btree (assignee, queue, av
 CREATE INDEX idx_todos_dead ON public.todos USING btree (queue, id) WHERE ((state = 'failed'::text) AND (available_at IS NULL));
 
 CREATE UNIQUE INDEX idx_todos_dedupe ON public.todos USING btree (queue, idempotency_key) WHERE ((idempotency_key IS NOT NULL) AND (available_at IS NOT NULL));
+
+CREATE INDEX idx_todos_ended ON public.todos USING btree (queue, completed_at) WHERE (completed_at IS NOT NULL);
 
 CREATE INDEX idx_todos_event ON public.todos USING btree (event_id) WHERE (event_id IS NOT NULL);
 

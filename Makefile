@@ -20,11 +20,13 @@ demo: ## run real deliveries through a private PostgreSQL, start to end
 test: ## all tests, on PostgreSQL servers that they start themselves
 	@sh .ci/setup test
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./...
+	CGO_ENABLED=0 $(GO) -C pkg/bench test ./...
 
-# Ratios of one run, in turns with a peer: what else the machine does falls on both.
-bench: ## ratios against xargs and psql, each in one run
-	@sh .ci/setup test
-	CGO_ENABLED=0 $(GO) test ./cmd -run '^$$' -bench . -benchtime 3x
+# Ratios of one run, in turns with a peer: what else the machine does falls on both. All of it takes an
+# hour and 30 GB of disk; BENCH='-only 1,4 -rounds 3' chooses, go run . -h in pkg/bench lists the flags.
+bench: ## ratios against psql, xargs, River, graphile-worker and pg-boss, each in one run
+	@sh .ci/setup bench
+	CGO_ENABLED=0 $(GO) -C pkg/bench run . $(BENCH)
 	CGO_ENABLED=0 $(GO) test ./pkg/intake -run '^$$' -bench .
 
 build: ## the binary, ./todoctl

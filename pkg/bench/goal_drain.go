@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/todoctl/todoctl/pkg/queue"
+	"github.com/todoctl/todoctl/pkg/todo"
+)
+
+const (
+	drainers  = 4   // connections of the package
+	drainSize = 500 // todos in a statement
+)
+
+// drains is goal 4: todos that do nothing, worked off through work --stream and through the package,
+// beside River, graphile-worker and pg-boss with their best settings.
+func (b *bench) drains(ctx context.Context) ([]Figure, error) {
+	sides, done, err := b.drainSides(ctx)
+	defer done()
+	if err != nil {
+		return nil, err
+	}
+	s := samples{}
+	for round := range b.opt.rounds + 1 {
+		for _, side := range sides {
+			took, err := side.run(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", side.name, err)
+			}
+			if round > 0 { // the first warms up
+				s.add(side.name, float64(b.opt.drain)/1000/took.Seconds())
+			}
+		}
+	}
+	var list []Figure
+	for _, ours := range []string{"work --stream", "package"} {
+		list = append(list, s.ratio("4", "drain, "+ours+" / River", "k/s", ours, "River").atLeast(2.2))
+		if b.opt.npm {
+			list = append(list, s.ratio("4", "drain, "+ours+" / graphile-worker", "k/s", ours, "graphile-worker").atLeast(0.9),
+				s.ratio("4", "drain, "+ours+" / pg-boss", "k/s", ours, "pg-boss").atLeast(1.5))
+		}
+	}
+	return list, nil
+}
+
+// side is one of those that drain.
+type side struct {
+	name string
+	run  func(context.Context) (time.Duration, error)
+}
+
+func (b *bench) drainSides(ctx context.Context) (list []side, done func(), err error) {
+	var ends []func()
+	done = func() {
+		for _, f := range ends {
+			f()
+		}
+	}
+	url, drop, err := b.database(ctx, template)
+	if err != nil {
+		return nil, done, err
+	}
+	ends = append(ends, drop)
+	river, err := b.river(ctx)
+	if err != nil {
+		return nil, done, err
+	}
+	ends = append(ends, river.close)
+	list = []side{
+		{"work --stream", func(ctx context.Context) (time.Duration, error) { return b.drainStream(ctx, url, b.opt.drain) }},
+		{"River", func(ctx context.Context) (time.Duration, error) {
+			if err := river.reset(ctx); err != nil {
+				return 0, err
+			}
+			if _, err := river.insert(ctx, b.opt.drain, true); err != nil {
+				return 0, err
+			}
+			return river.drain(ctx, b.opt.drain)
+		}},
+		{"package", func(ctx context.Context) (time.Duration, error) {
+			if err := b.filled(ctx, url, b.opt.drain); err != nil {
+				return 0, err
+			}
+			return b.drainPackage(ctx, url, b.opt.drain, drainers, drainSize)
+		}},
+	}
+	if !b.opt.npm {
+		return list, done, nil
+	}
+	for _, peer := range []string{"graphile-worker", "pg-boss"} {
+		n, err := b.node(ctx, peer)
+		if err != nil {
+			return nil, done, err
+		}
+		ends = append(ends, n.drop)
+		list = append(list, side{peer, func(ctx context.Context) (time.Duration, error) { return n.drain(ctx, b.opt.drain) }})
+	}
+	return list, done, nil
+}
+
+// filled makes n todos in an empty table.
+func (b *bench) filled(ctx context.Context, url string, n int) error {
+	if err := b.emptied(ctx, url); err != nil {
+		return err
+	}
+	lines, err := b.lines(n, 1)
+	if err != nil {
+		return err
+	}
+	_, err = b.todo(ctx, url, lines, "enqueue", "-q", "bench", "--from", "-", "--quiet")
+	return err
+}
+
+// drainStream works off n todos with one worker whose commands live on.
+func (b *bench) drainStream(ctx context.Context, url string, n int) (time.Duration, error) {
+	if err := b.filled(ctx, url, n); err != nil {
+		return 0, err
+	}
+	f, err := b.todo(ctx, url, "", "work", "-q", "bench", "--stream", "--batch", strconv.Itoa(drainSize), "-c", strconv.Itoa(b.opt.streams), "--drain", "--quiet", "--", b.self, "answer")
+	if err != nil {
+		return 0, err
+	}
+	return f.took, b.allDone(ctx, url, n)
+}
+
+// drainPackage works off n todos with some connections that each claim and complete a batch at a time.
+func (b *bench) drainPackage(ctx context.Context, url string, n, connections, batch int) (time.Duration, error) {
+	var clients []*queue.Client
+	for range connections {
+		c, err := b.client(ctx, url)
+		if err != nil {
+			return 0, err
+		}
+		defer c.Close()
+		clients = append(clients, c)
+	}
+	faults := make([]error, connections)
+	var all sync.WaitGroup
+	began := time.Now()
+	for i, c := range clients {
+		all.Go(func() { faults[i] = drainOne(ctx, c, batch) })
+	}
+	all.Wait()
+	took := time.Since(began)
+	if err := errors.Join(faults...); err != nil {
+		return 0, err
+	}
+	return took, b.allDone(ctx, url, n)
+}
+
+func drainOne(ctx context.Context, c *queue.Client, batch int) error {
+	for {
+		got, err := c.Claim(ctx, queue.ClaimParams{Queues: []string{"bench"}, Owner: "bench", TTL: time.Minute, Limit: batch})
+		if errors.Is(err, todo.ErrEmpty) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := complete(ctx, c, got); err != nil {
+			return err
+		}
+	}
+}
+
+func complete(ctx context.Context, c *queue.Client, got []todo.Todo) error {
+	list := make([]queue.Completion, len(got))
+	for i, t := range got {
+		list[i].Receipt = todo.Receipt{ID: t.ID, Seq: t.LeaseSeq}
+	}
+	_, err := c.CompleteEach(ctx, list)
+	return err
+}
+
+// allDone makes sure that nothing was measured that did not happen.
+func (b *bench) allDone(ctx context.Context, url string, n int) error {
+	f, err := b.psqlRun(ctx, url, "SELECT count(*) FROM todos WHERE state = 'done' AND lease_seq = 1")
+	if err == nil && f.out != strconv.Itoa(n) {
+		err = fmt.Errorf("%s todos are done after one lease, not %d", f.out, n)
+	}
+	return err
+}

@@ -71,6 +71,7 @@ func newRoot(app *App) *cobra.Command {
 		newReap(app), newRetry(app), newBury(app), newBump(app), newPause(app), newResume(app), newPrune(app), newExport(app), newImport(app),
 		newList(app), newShow(app), newQueues(app), newDeadLetters(app), newDoctor(app), newCheck(app), newLeases(app),
 		newWhy(app),
+		newTail(app),
 		newMigrate(app), newLocal(app), newConfig(app), newCompletion(app), newVersion(app))
 	root.AddCommand(topics(app)...)
 	root.SetHelpCommand(newHelp(app))

@@ -137,7 +137,15 @@ func (a *App) Queue(ctx context.Context, verb string) (*queue.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.queue, err = queue.Open(ctx, queue.Options{RetryBase: base, RetryCap: limit,
+	images, err := a.Config.Duration("before-images")
+	if err != nil {
+		return nil, err
+	}
+	who, _, err := a.Owner()
+	if err != nil {
+		who = a.me() // the verbs that need the setting refuse it themselves
+	}
+	a.queue, err = queue.Open(ctx, queue.Options{RetryBase: base, RetryCap: limit, BeforeImages: images, Who: who, Host: hostname(),
 		Connect: func(ctx context.Context) (*pgx.Conn, error) { return dbconn.ConnectConfig(ctx, cfg) }})
 	return a.queue, err
 }
@@ -243,11 +251,15 @@ func (a *App) me() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		who = u.Username
 	}
+	return strings.ToValidUTF8(who, "_") + "@" + hostname()
+}
+
+func hostname() string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {
 		host = "localhost"
 	}
-	return strings.ToValidUTF8(who+"@"+host, "_")
+	return strings.ToValidUTF8(host, "_")
 }
 
 // wait sleeps for d, or returns the error of a context that ends before.

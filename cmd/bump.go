@@ -20,6 +20,7 @@ func newBump(app *App) *cobra.Command {
 	var by durationFlag
 	by.min = time.Microsecond
 	var front bool
+	var reason textFlag
 	s := &sweep{verb: "bump", past: "bumped", standard: []todo.Condition{todo.IsPending, todo.IsDelayed}}
 	c := &cobra.Command{
 		Use: "bump [ID...]", Short: "Move pending todos forward in their queue", Long: bumpHelp, Example: bumpExample,
@@ -28,7 +29,7 @@ func newBump(app *App) *cobra.Command {
 			if by.value == nil && !front {
 				return usagef("say how far: --by DURATION or --front")
 			}
-			p := queue.BumpParams{By: by.or(0), Front: front}
+			p := queue.BumpParams{By: by.or(0), Front: front, Reason: reason.value}
 			s.named = func(ctx context.Context, q *queue.Client, ids []string) ([]queue.Result, error) {
 				return q.Bump(ctx, ids, p)
 			}
@@ -42,6 +43,7 @@ func newBump(app *App) *cobra.Command {
 	s.flags(c)
 	c.Flags().Var(&by, "by", "earlier by so long")
 	c.Flags().BoolVar(&front, "front", false, "before everything else in their queue")
+	c.Flags().Var(&reason, "reason", "why, for the journal")
 	c.MarkFlagsMutuallyExclusive("by", "front")
 	return exitStatus(c, database(todo.CodeConflict, todo.CodeNotFound, todo.CodeData, todo.CodePartial, todo.CodeUnknown)...)
 }

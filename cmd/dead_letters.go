@@ -16,7 +16,8 @@ list; --since and --until compare when a todo died.`
 const deadLettersExample = `  todoctl dead-letters -q mail --since 1d
   todoctl dead-letters --error timeout -o id`
 
-const purgeHelp = `Delete dead letters with their history, by filter after asking; without a filter say --all.`
+const purgeHelp = `Delete dead letters with their history, by filter after asking; without a filter say --all. The journal keeps them
+for 7 days, or as long as before_images in the configuration says.`
 
 const purgeExample = `  todoctl dead-letters purge --until 30d --yes
   todoctl dead-letters purge -q mail --dry-run`
@@ -54,18 +55,20 @@ func deadLettersList(app *App, use string) *cobra.Command {
 }
 
 func newPurge(app *App) *cobra.Command {
+	var reason textFlag
 	s := &sweep{verb: "purge", past: "purged", standard: []todo.Condition{todo.IsDead}}
 	c := &cobra.Command{
 		Use: "purge", Short: "Delete dead letters", Long: purgeHelp, Example: purgeExample, Args: cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s.matched = func(ctx context.Context, q *queue.Client, f queue.Filter, progress func(queue.Sweep)) (queue.Sweep, error) {
-				return q.Purge(ctx, f, progress)
+				return q.Purge(ctx, f, reason.value, progress)
 			}
 			return s.byFilter(c.Context(), app)
 		},
 	}
 	s.filters = app.filterFlags(c, false)
 	s.flags(c)
+	c.Flags().Var(&reason, "reason", "why, for the journal")
 	return exitStatus(c, database(todo.CodeUnknown)...)
 }

@@ -41,7 +41,7 @@ func TestExamples(t *testing.T) {
 // examples name, and a lease of w in another queue, whose receipt it returns.
 func exampleTodos(t *testing.T, conn *pgx.Conn) (receipt string) {
 	t.Helper()
-	pgExec(t, conn, `DO $$ BEGIN TRUNCATE todos, todo_attempts, events, queues;
+	pgExec(t, conn, `DO $$ BEGIN TRUNCATE todos, todo_attempts, events, queues, todo_journal, todo_journal_rows;
 		INSERT INTO queues (name) VALUES ('mail'), ('billing'), ('other');
 		INSERT INTO todos (id, queue, title, kind, payload)
 		SELECT 'td_' || i, 'mail', 'pending', (ARRAY['newsletter', 'password-reset'])[1 + i % 2], '{"to":"ada@example.test"}' FROM generate_series(1, 4) i;
@@ -51,6 +51,9 @@ func exampleTodos(t *testing.T, conn *pgx.Conn) (receipt string) {
 		SELECT 'mail', 'done', 'done', now() - interval '60 days', 1, 1;
 		INSERT INTO todos (queue, title, state, owner, lease_expires_at, claimed_at, attempt, lease_seq)
 		SELECT 'mail', 'expired', 'claimed', 'gone', now() - interval '1 minute', now(), 1, 1;
+		INSERT INTO todo_journal (op, verb, changed, kept_until) VALUES ('op_1', 'bury', 1, now() + interval '1 day');
+		INSERT INTO todo_journal_rows (op, id, lease_seq, updated_at, image)
+		SELECT 'op_1', id, lease_seq, updated_at, to_jsonb(t) || '{"error":"before"}' FROM todos t WHERE title = 'dead';
 	END $$`)
 	return pgValue[string](t, conn, `INSERT INTO todos (queue, state, owner, lease_expires_at, claimed_at, attempt, lease_seq)
 		VALUES ('other', 'claimed', 'w', now() + interval '1 hour', now(), 1, 1) RETURNING id || '@1'`)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/todoctl/todoctl/pkg/config"
 	"github.com/todoctl/todoctl/pkg/intake"
 	"github.com/todoctl/todoctl/pkg/queue"
 	"github.com/todoctl/todoctl/pkg/todo"
@@ -95,17 +94,9 @@ func (x *filters) filter(standard ...todo.Condition) (queue.Filter, error) {
 		to   *queue.Moment
 	}{"--since": {x.since.value, &f.Since}, "--until": {x.until.value, &f.Until},
 		"--created-since": {x.createdSince.value, &f.CreatedSince}, "--created-until": {x.createdUntil.value, &f.CreatedUntil}} {
-		if m.text == nil {
-			continue
-		}
-		at, err := config.ParseMoment(*m.text)
-		if err != nil {
-			return f, asUsage(flag, err)
-		}
-		if at.At.IsZero() {
-			*m.to = queue.Moment{Back: &at.Back}
-		} else {
-			*m.to = queue.Moment{At: &at.At}
+		var err error
+		if *m.to, err = moment(flag, m.text); err != nil {
+			return f, err
 		}
 	}
 	return f, nil

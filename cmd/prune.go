@@ -21,6 +21,7 @@ func newPrune(app *App) *cobra.Command {
 	var older durationFlag
 	var state listFlag
 	var keep int
+	var reason textFlag
 	var dryRun, all bool
 	state.check = func(s string) error {
 		if s != string(todo.IsDone) && s != string(todo.IsDead) {
@@ -32,7 +33,7 @@ func newPrune(app *App) *cobra.Command {
 		Use: "prune", Short: "Delete old done and dead todos", Long: pruneHelp, Example: pruneExample,
 		GroupID: groupOperate, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, _ []string) error {
-			p := queue.PruneParams{OlderThan: older.or(0), Keep: keep, DryRun: dryRun, States: []todo.Condition{todo.IsDone},
+			p := queue.PruneParams{OlderThan: older.or(0), Keep: keep, DryRun: dryRun, Reason: reason.value, States: []todo.Condition{todo.IsDone},
 				Queues: c.Flags().Lookup("queue").Value.(*listFlag).values}
 			switch {
 			case keep < 0:
@@ -46,7 +47,7 @@ func newPrune(app *App) *cobra.Command {
 					p.States = append(p.States, todo.Condition(s))
 				}
 			}
-			shape := render.Shape{Fields: render.FieldsOf(queue.PruneResult{}), TSV: []string{"matched", "deleted", "events"}}
+			shape := render.Shape{Fields: render.FieldsOf(queue.PruneResult{}), ID: "op", TSV: []string{"matched", "deleted", "events"}}
 			if err := app.Check(shape); err != nil {
 				return err
 			}
@@ -77,6 +78,7 @@ func newPrune(app *App) *cobra.Command {
 	f.IntVar(&keep, "keep", 0, "spare the newest so many of each queue and state")
 	f.Var(&state, "state", "done (the default), dead, or both")
 	f.BoolVar(&all, "all", false, "whatever its age")
+	f.Var(&reason, "reason", "why, for the journal")
 	f.BoolVar(&dryRun, "dry-run", false, "count, and delete nothing")
 	_ = c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{"done", "dead"}, cobra.ShellCompDirectiveNoFileComp))
 	return exitStatus(c, database(todo.CodeUnknown)...)

@@ -12,6 +12,7 @@ const resumeExample = `  todoctl resume mail
   todoctl resume mail billing -o json`
 
 func newResume(app *App) *cobra.Command {
+	var reason textFlag
 	c := &cobra.Command{
 		Use: "resume QUEUE...", Short: "Let claims take from queues again", Long: resumeHelp, Example: resumeExample,
 		GroupID: groupOperate, Args: cobra.MinimumNArgs(1), ValidArgsFunction: app.completeQueues,
@@ -28,12 +29,13 @@ func newResume(app *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list, err := q.Resume(c.Context(), queues)
+			list, err := q.Resume(c.Context(), queues, reason.value)
 			if err != nil {
 				return err
 			}
 			return app.reportPaused(shape, list)
 		},
 	}
+	c.Flags().Var(&reason, "reason", "why, for the journal")
 	return exitStatus(c, database(todo.CodeUnknown)...)
 }

@@ -26,7 +26,7 @@ func newRetry(app *App) *cobra.Command {
 		Use: "retry [ID...]", Short: "Give dead letters a fresh budget of attempts", Long: retryHelp, Example: retryExample,
 		GroupID: groupOperate, Args: cobra.ArbitraryArgs, ValidArgsFunction: app.completeIDs,
 		RunE: func(c *cobra.Command, args []string) error {
-			p := queue.RetryParams{Delay: delay.or(0)}
+			p := queue.RetryParams{Delay: delay.or(0), Reason: reason.value}
 			if c.Flags().Changed("max-attempts") {
 				if maxAttempts < 1 || maxAttempts > 1<<31-1 {
 					return usagef("--max-attempts: %d is out of range: 1 to %d", maxAttempts, 1<<31-1)
@@ -51,7 +51,7 @@ func newRetry(app *App) *cobra.Command {
 	s.flags(c)
 	c.Flags().IntVar(&maxAttempts, "max-attempts", 0, "new attempt cap; the old one where not given")
 	c.Flags().Var(&delay, "delay", "not to be claimed before so long from now")
-	c.Flags().Var(&reason, "reason", "why, for those who ask later")
+	c.Flags().Var(&reason, "reason", "why, for the journal")
 	return exitStatus(c, database(todo.CodeConflict, todo.CodeNotFound, todo.CodeData, todo.CodePartial, todo.CodeUnknown)...)
 }
 

@@ -31,7 +31,7 @@ func (s *sweep) flags(c *cobra.Command) {
 }
 
 func sweepShape() render.Shape {
-	return render.Shape{Fields: render.FieldsOf(queue.Sweep{}), TSV: []string{"matched", "changed", "superseded", "skipped", "errors"}}
+	return render.Shape{Fields: render.FieldsOf(queue.Sweep{}), ID: "op", TSV: []string{"matched", "changed", "superseded", "skipped", "errors"}}
 }
 
 // run is one call of the verb.
@@ -69,7 +69,7 @@ func (s *sweep) byID(ctx context.Context, app *App, args []string) error {
 
 // dryIDs tells which of the named todos are there, and changes nothing.
 func (s *sweep) dryIDs(ctx context.Context, app *App, q *queue.Client, receipts []todo.Receipt) error {
-	n := queue.Sweep{Op: s.verb}
+	n := queue.Sweep{Verb: s.verb}
 	for _, r := range receipts {
 		t, err := q.Show(ctx, r.ID)
 		switch {
@@ -117,7 +117,7 @@ func (s *sweep) byFilter(ctx context.Context, app *App) error {
 		return err
 	}
 	var scanned queue.Scanned
-	n := queue.Sweep{Op: s.verb}
+	n := queue.Sweep{Verb: s.verb}
 	if s.dryRun || !app.Flags.Yes {
 		if n.Matched, err = q.Count(ctx, f, &scanned); err != nil {
 			return filterFault(err)

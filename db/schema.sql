@@ -33,6 +33,33 @@ CREATE TABLE public.todo_attempts (
     CONSTRAINT todo_attempts_outcome CHECK ((outcome = ANY (ARRAY['failed'::text, 'released'::text, 'expired'::text, 'taken over'::text, 'buried'::text])))
 );
 
+CREATE TABLE public.todo_journal (
+    op text NOT NULL COLLATE pg_catalog."C",
+    verb text NOT NULL,
+    who text DEFAULT CURRENT_USER NOT NULL,
+    role text DEFAULT CURRENT_USER NOT NULL,
+    host text DEFAULT ''::text NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    ended_at timestamp with time zone DEFAULT now() NOT NULL,
+    filter jsonb,
+    options jsonb DEFAULT '{}'::jsonb NOT NULL,
+    reason text,
+    matched bigint DEFAULT 0 NOT NULL,
+    changed bigint DEFAULT 0 NOT NULL,
+    undoes text COLLATE pg_catalog."C",
+    kept_until timestamp with time zone
+);
+
+CREATE TABLE public.todo_journal_rows (
+    op text NOT NULL COLLATE pg_catalog."C",
+    id text NOT NULL COLLATE pg_catalog."C",
+    lease_seq integer,
+    updated_at timestamp with time zone,
+    image jsonb,
+    history jsonb,
+    undone_by text COLLATE pg_catalog."C"
+);
+
 CREATE TABLE public.todoctl_migrations (
     version text NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
@@ -103,6 +130,12 @@ ALTER TABLE ONLY public.queues
 ALTER TABLE ONLY public.todo_attempts
     ADD CONSTRAINT todo_attempts_pkey PRIMARY KEY (todo_id, lease_seq);
 
+ALTER TABLE ONLY public.todo_journal
+    ADD CONSTRAINT todo_journal_pkey PRIMARY KEY (op);
+
+ALTER TABLE ONLY public.todo_journal_rows
+    ADD CONSTRAINT todo_journal_rows_pkey PRIMARY KEY (op, id);
+
 ALTER TABLE ONLY public.todoctl_migrations
     ADD CONSTRAINT todoctl_migrations_pkey PRIMARY KEY (version);
 
@@ -115,6 +148,14 @@ ALTER TABLE ONLY public.waiters
 CREATE INDEX idx_attempts_ended ON public.todo_attempts USING btree (ended_at);
 
 CREATE UNIQUE INDEX idx_events_external ON public.events USING btree (source, external_id);
+
+CREATE INDEX idx_todo_journal_at ON public.todo_journal USING btree (at, op);
+
+CREATE INDEX idx_todo_journal_kept ON public.todo_journal USING btree (kept_until) WHERE (kept_until IS NOT NULL);
+
+CREATE INDEX idx_todo_journal_rows_id ON public.todo_journal_rows USING btree (id);
+
+CREATE INDEX idx_todo_journal_undoes ON public.todo_journal USING btree (undoes) WHERE (undoes IS NOT NULL);
 
 CREATE INDEX idx_todos_assigned ON public.todos USING btree (assignee, queue, available_at) WHERE ((available_at IS NOT NULL) AND (assignee IS NOT NULL));
 

@@ -1,5 +1,13 @@
--- Deletes dead letters with their history. It says dead in words that no index of dead letters has: by id is quicker.
--- Guard: still dead under the lock. Index: todos_pkey.
+-- Deletes dead letters with their history, and keeps both in the journal. It says dead in words that no index of dead
+-- letters has: by id is quicker.
+-- Guard: still dead under the lock. Index: todos_pkey, todo_attempts_pkey.
 WITH l AS MATERIALIZED (
-  SELECT id FROM todos WHERE id = ANY (@ids::text[]) AND state = 'failed' AND next_retry_at IS NULL ORDER BY id FOR UPDATE)
-DELETE FROM todos t USING l WHERE t.id = l.id RETURNING t.*, now() AS server_now
+  SELECT id, lease_seq, updated_at, to_jsonb(o) - 'available_at' AS image,
+         (SELECT jsonb_agg(to_jsonb(a) ORDER BY a.lease_seq) FROM todo_attempts a WHERE a.todo_id = o.id) AS history
+    FROM todos o WHERE id = ANY (@ids::text[]) AND state = 'failed' AND next_retry_at IS NULL ORDER BY id FOR UPDATE),
+f AS (
+  DELETE FROM todos t USING l WHERE t.id = l.id RETURNING t.id, l.lease_seq, l.updated_at, l.image, l.history),
+j AS (
+  INSERT INTO todo_journal_rows (op, id, lease_seq, updated_at, image, history)
+  SELECT @op::text, f.id, f.lease_seq, f.updated_at, f.image, f.history FROM f)
+SELECT f.id, now() AS server_now FROM f

@@ -29,6 +29,7 @@ func Variables() []Variable {
 		{Name: "ttl", Meaning: "how long a lease lasts", Default: "5m"},
 		{Name: "retry-base", Flag: "-", Meaning: "backoff after the first failure, doubled after each further one", Default: "30s"},
 		{Name: "retry-cap", Flag: "-", Meaning: "longest backoff", Default: "15m"},
+		{Name: "before-images", Flag: "-", Meaning: "how long the journal keeps what undo needs", Default: "7d"},
 	}
 	for i := range all {
 		v := &all[i]

@@ -26,7 +26,7 @@ func TestUpThenDown(t *testing.T) {
 	if !strings.Contains(said.text(), "applying "+up.Applied[0]) {
 		t.Errorf("notes do not name the file: %q", said.text())
 	}
-	if got := text(t, c, relations); got != "public.events public.queues public.todo_attempts public.todoctl_migrations public.todos public.waiters" {
+	if got := text(t, c, relations); got != "public.events public.queues public.todo_attempts public.todo_journal public.todo_journal_rows public.todoctl_migrations public.todos public.waiters" {
 		t.Errorf("tables after up: %s", got)
 	}
 	again, err := m.Up(t.Context())
@@ -114,7 +114,7 @@ func TestDownLeavesASchemaThatItDidNotMake(t *testing.T) {
 }
 
 func TestUpBesideForeignTablesChangesNothing(t *testing.T) {
-	for _, table := range []string{"events", "todos", "todo_attempts", "queues", "waiters"} {
+	for _, table := range []string{"events", "todos", "todo_attempts", "queues", "waiters", "todo_journal", "todo_journal_rows"} {
 		t.Run(table, func(t *testing.T) {
 			url := pgtest.EmptyDatabase(t)
 			c := pgtest.Connect(t, url)

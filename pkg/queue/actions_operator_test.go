@@ -46,7 +46,7 @@ func (s *steps) retryAll() {
 	ids := s.filtered(q, condition)
 	sweep, err := s.RetryAll(s.t.Context(), Filter{Queues: []string{q}, Conditions: []todo.Condition{condition}}, RetryParams{Retrying: retrying}, nil)
 	done := s.m.retries(ids, !retrying, retrying, 0, 0)
-	want := Sweep{Op: "retry", Matched: len(ids), Changed: len(done), Superseded: len(ids) - len(done)}
+	want := Sweep{Op: sweep.Op, Verb: "retry", Matched: len(ids), Changed: len(done), Superseded: len(ids) - len(done)}
 	if err != nil || sweep != want {
 		s.r.Fatalf("retry all: %+v, not %+v, %v", sweep, want, err)
 	}
@@ -113,7 +113,7 @@ func (s *steps) bury() {
 		return
 	}
 	sweep, err := s.BuryAll(s.t.Context(), Filter{Queues: []string{q}}, p, nil)
-	want := Sweep{Op: "bury", Matched: len(ids), Changed: len(done)}
+	want := Sweep{Op: sweep.Op, Verb: "bury", Matched: len(ids), Changed: len(done)}
 	for _, id := range ids {
 		t := s.m.find(id)
 		switch {
@@ -142,7 +142,7 @@ func (s *steps) pause() {
 		s.check(err)
 		s.m.paused[q] = s.m.now + length
 	default:
-		_, err := s.Resume(s.t.Context(), []string{q})
+		_, err := s.Resume(s.t.Context(), []string{q}, nil)
 		s.check(err)
 		s.m.paused[q] = 0
 	}
@@ -164,7 +164,7 @@ func (s *steps) remove() {
 		s.check(err)
 		gone = func(t *item) bool { return t.queue == q && !t.live() && t.completed < s.m.now-hour*3/2 }
 	} else {
-		_, err := s.Purge(s.t.Context(), Filter{Queues: []string{q}}, nil)
+		_, err := s.Purge(s.t.Context(), Filter{Queues: []string{q}}, nil, nil)
 		s.check(err)
 	}
 	s.m.items = slices.DeleteFunc(s.m.items, gone)

@@ -114,7 +114,7 @@ func actors() map[string]actor {
 			q := []string{pick(r, queues())}
 			_, err := c.Pause(ctx, q, ptr(brief(r)), "p", nil)
 			if r.IntN(2) == 0 && err == nil {
-				_, err = c.Resume(ctx, q)
+				_, err = c.Resume(ctx, q, nil)
 			}
 			x.add("pause", 1)
 			return errors.Join(err, rest(ctx, 4*brief(r)))

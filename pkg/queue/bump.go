@@ -11,20 +11,36 @@ import (
 
 // BumpParams says how far pending todos move forward.
 type BumpParams struct {
-	By    time.Duration // earlier by so much
-	Front bool          // instead: before everything in their queue
+	By     time.Duration // earlier by so much
+	Front  bool          // instead: before everything in their queue
+	Reason *string       // for the journal
 }
 
 // Bump moves named pending todos forward.
 func (c *Client) Bump(ctx context.Context, ids []string, p BumpParams) ([]Result, error) {
-	return c.byID(ctx, "bump", ids, p.apply)
+	o, err := newOp("bump", nil, p.options(), p.Reason)
+	if err != nil {
+		return nil, err
+	}
+	return c.byID(ctx, o, ids, p.apply)
 }
 
 // BumpAll moves what a filter matches forward.
 func (c *Client) BumpAll(ctx context.Context, f Filter, p BumpParams, progress func(Sweep)) (Sweep, error) {
-	return c.byFilter(ctx, "bump", f, p.apply, progress)
+	o, err := newOp("bump", f.journal(), p.options(), p.Reason)
+	if err != nil {
+		return Sweep{Verb: "bump"}, err
+	}
+	return c.byFilter(ctx, o, f, p.apply, progress)
 }
 
-func (p BumpParams) apply(x *tx, ids []string, changed map[string]todo.Todo) error {
-	return x.do(step{name: "bump", args: pgx.StrictNamedArgs{"ids": ids, "by": p.By, "front": p.Front}, row: keep(changed)})
+func (p BumpParams) options() map[string]any {
+	if p.Front {
+		return map[string]any{"front": true}
+	}
+	return map[string]any{"by": p.By.String()}
+}
+
+func (p BumpParams) apply(x *tx, op string, ids []string, changed map[string]todo.Todo) error {
+	return x.do(step{name: "bump", args: pgx.StrictNamedArgs{"op": op, "ids": ids, "by": p.By, "front": p.Front}, row: keep(changed)})
 }

@@ -16,28 +16,47 @@ type BuryParams struct {
 
 // Bury makes dead letters of named todos.
 func (c *Client) Bury(ctx context.Context, ids []string, p BuryParams) ([]Result, error) {
-	return c.byID(ctx, "bury", ids, p.apply)
+	o, err := newOp("bury", nil, p.options(), p.Reason)
+	if err != nil {
+		return nil, err
+	}
+	return c.byID(ctx, o, ids, p.apply)
 }
 
 // BuryAll makes dead letters of what a filter matches.
 func (c *Client) BuryAll(ctx context.Context, f Filter, p BuryParams, progress func(Sweep)) (Sweep, error) {
-	return c.byFilter(ctx, "bury", f, p.apply, progress)
+	o, err := newOp("bury", f.journal(), p.options(), p.Reason)
+	if err != nil {
+		return Sweep{Verb: "bury"}, err
+	}
+	return c.byFilter(ctx, o, f, p.apply, progress)
 }
 
-func (p BuryParams) apply(x *tx, ids []string, changed map[string]todo.Todo) error {
+func (p BuryParams) options() map[string]any {
+	if !p.Force {
+		return nil
+	}
+	return map[string]any{"force": true}
+}
+
+func (p BuryParams) apply(x *tx, op string, ids []string, changed map[string]todo.Todo) error {
 	text := "buried"
 	if p.Reason != nil {
 		text = todo.CleanError(*p.Reason)
 		p.Reason = &text
 	}
-	return x.do(step{name: "bury", args: pgx.StrictNamedArgs{"ids": ids, "force": p.Force, "reason": p.Reason,
+	return x.do(step{name: "bury", args: pgx.StrictNamedArgs{"op": op, "ids": ids, "force": p.Force, "reason": p.Reason,
 		"fingerprint": todo.Fingerprint(text)}, row: keep(changed)})
 }
 
-// Purge deletes the dead letters that a filter matches, with their history.
-func (c *Client) Purge(ctx context.Context, f Filter, progress func(Sweep)) (Sweep, error) {
+// Purge deletes the dead letters that a filter matches, with their history; reason is for the journal.
+func (c *Client) Purge(ctx context.Context, f Filter, reason *string, progress func(Sweep)) (Sweep, error) {
 	f.Conditions = []todo.Condition{todo.IsDead}
-	return c.byFilter(ctx, "purge", f, func(x *tx, ids []string, changed map[string]todo.Todo) error {
-		return x.do(step{name: "purge", args: pgx.StrictNamedArgs{"ids": ids}, row: keep(changed)})
+	o, err := newOp("purge", f.journal(), nil, reason)
+	if err != nil {
+		return Sweep{Verb: "purge"}, err
+	}
+	return c.byFilter(ctx, o, f, func(x *tx, op string, ids []string, changed map[string]todo.Todo) error {
+		return x.do(step{name: "purge", args: pgx.StrictNamedArgs{"op": op, "ids": ids}, row: keep(changed)})
 	}, progress)
 }

@@ -248,7 +248,7 @@ func (x *chaos) watch(ctx context.Context) {
 // settle lets everything end: all that is left can be claimed and completed.
 func (x *chaos) settle() {
 	ctx := x.t.Context()
-	if _, err := x.Resume(ctx, queues()); err != nil {
+	if _, err := x.Resume(ctx, queues(), nil); err != nil {
 		x.t.Fatal(err)
 	}
 	x.exec("UPDATE todos SET lease_expires_at = now() WHERE state = 'claimed'")

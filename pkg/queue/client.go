@@ -23,6 +23,10 @@ type Options struct {
 	RetryBase   time.Duration                            // first backoff of a failed todo; 0 is 30 s
 	RetryCap    time.Duration                            // longest backoff; 0 is 15 min
 	LockTimeout time.Duration                            // longest wait for a row lock where the role sets none; 0 is 10 s
+
+	Who          string        // who an operator's verbs are journaled for; "" is the database's role
+	Host         string        // where that is
+	BeforeImages time.Duration // how long the journal keeps what undo needs; 0 is 7 days
 }
 
 // Client runs transitions on one connection. It is not for concurrent use: one goroutine, one Client.
@@ -41,6 +45,9 @@ func Open(ctx context.Context, opt Options) (*Client, error) {
 	}
 	if opt.LockTimeout == 0 {
 		opt.LockTimeout = 10 * time.Second
+	}
+	if opt.BeforeImages == 0 {
+		opt.BeforeImages = 7 * 24 * time.Hour
 	}
 	c := &Client{opt: opt}
 	return c, c.ready(ctx)

@@ -37,7 +37,7 @@ func TestRetryOfTwoWithOneKey(t *testing.T) {
 		t.Errorf("the older: %v", e)
 	}
 	s, err := w.RetryAll(t.Context(), Filter{Conditions: []todo.Condition{todo.IsDead}}, RetryParams{}, nil)
-	if want := (Sweep{Op: "retry", Matched: 1, Superseded: 1}); err != nil || s != want {
+	if want := (Sweep{Verb: "retry", Matched: 1, Superseded: 1}); err != nil || s != want {
 		t.Errorf("by filter %+v, %v", s, err)
 	}
 	sound(t.Context(), t, w.sql)

@@ -153,7 +153,7 @@ func TestPause(t *testing.T) {
 		t.Errorf("after the pause %d were claimed", len(got))
 	}
 	pause(nil)
-	if list, err := w.Resume(t.Context(), []string{"q", "unknown"}); err != nil || !list[0].Changed || list[1].Changed {
+	if list, err := w.Resume(t.Context(), []string{"q", "unknown"}, nil); err != nil || !list[0].Changed || list[1].Changed {
 		t.Errorf("resume: %+v, %v", list, err)
 	}
 	running, err := w.Running(t.Context(), []string{"q"})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -15,7 +16,7 @@ type LeaseParams struct {
 	Receipts []todo.Receipt // ids or receipts; one named twice is acted on once
 	Owner    string         // guards bare ids; "" with Force
 	Named    bool           // the owner was named by the user, so it guards receipts too
-	Force    bool           // an operator: whoever holds the lease
+	Force    bool           // an operator: whoever holds the lease; goes into the journal
 }
 
 // Result is what a verb did to one todo, in the order in which the todos were named. Error says why
@@ -33,6 +34,7 @@ type Result struct {
 	RunAt          todo.Time      `json:"run_at"`
 	NextRetryAt    todo.Time      `json:"next_retry_at"`
 	Already        bool           `json:"already"` // it had been done before, with the same receipt
+	Op             *string        `json:"op"`      // an operator's verb in the journal; null for workers' verbs and where nothing was changed
 	Error          *todo.Error    `json:"error"`
 }
 
@@ -55,6 +57,13 @@ type ended struct {
 func (c *Client) lease(ctx context.Context, verb string, p LeaseParams, done ended, more pgx.StrictNamedArgs) ([]Result, error) {
 	receipts := distinct(p.Receipts)
 	var changed map[string]todo.Todo
+	var o *op
+	if p.Force {
+		var err error
+		if o, err = forced(verb, more); err != nil {
+			return nil, err
+		}
+	}
 	for _, part := range parts(receipts) {
 		ids, seqs := split(part)
 		args := pgx.StrictNamedArgs{"ids": ids, "seqs": seqs, "owner": p.Owner, "named": p.Named, "force": p.Force}
@@ -63,6 +72,10 @@ func (c *Client) lease(ctx context.Context, verb string, p LeaseParams, done end
 		err := c.run(ctx, repeatable(part), func() []step {
 			some = map[string]todo.Todo{}
 			steps := []step{{name: verb, args: args, row: keep(some)}}
+			if o != nil {
+				hold := step{name: "journal_hold", args: pgx.StrictNamedArgs{"op": o.id, "ids": ids, "seqs": seqs}}
+				steps = []step{hold, steps[0], c.entry(o, nil, nil)}
+			}
 			switch verb {
 			case "complete", "fail":
 				steps = append(steps, notify(ids, nil)) // who waits for the end of these todos
@@ -79,7 +92,43 @@ func (c *Client) lease(ctx context.Context, verb string, p LeaseParams, done end
 		}
 		maps.Copy(changed, some)
 	}
-	return c.results(ctx, verb, p, receipts, changed, done)
+	list, err := c.results(ctx, verb, p, receipts, changed, done)
+	if o != nil && len(changed) > 0 {
+		for i := range list {
+			if _, ok := changed[list[i].ID]; ok {
+				list[i].Op = &o.id
+			}
+		}
+		c.dropImages(ctx, 1)
+	}
+	return list, err
+}
+
+// forced is the op of an operator who ends the leases of others; what the verb was given goes into the journal.
+func forced(verb string, more pgx.StrictNamedArgs) (*op, error) {
+	options := map[string]any{"force": true}
+	for _, name := range []string{"dead", "retry_in", "delay"} {
+		switch v := more[name].(type) {
+		case bool:
+			if v {
+				options[name] = v
+			}
+		case *time.Duration:
+			if v != nil {
+				options[name] = v.String()
+			}
+		}
+	}
+	var reason *string
+	switch v := more["error"].(type) {
+	case string:
+		if v != "" {
+			reason = &v
+		}
+	case *string:
+		reason = v
+	}
+	return newOp(verb, nil, options, reason)
 }
 
 // repeatable says whether a statement may be sent again after its answer was lost: a receipt makes

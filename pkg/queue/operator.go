@@ -11,16 +11,20 @@ import (
 
 // Sweep counts what an operator's verb did to the todos that a filter matched.
 type Sweep struct {
-	Op         string `json:"op"`
-	Matched    int    `json:"matched"`
-	Changed    int    `json:"changed"`
-	Superseded int    `json:"superseded"` // a live todo has the key
-	Skipped    int    `json:"skipped"`    // no longer in the condition that the verb needs
-	Errors     int    `json:"errors"`
+	Op         *string `json:"op"` // in the journal; null where nothing was changed
+	Verb       string  `json:"verb"`
+	Matched    int     `json:"matched"`
+	Changed    int     `json:"changed"`
+	Superseded int     `json:"superseded"` // a live todo has the key
+	Skipped    int     `json:"skipped"`    // no longer in the condition that the verb needs
+	Errors     int     `json:"errors"`
 }
 
+// apply runs a verb on some todos in a transaction, leaves a row of each in the journal under op, and stores what it changed.
+type apply func(x *tx, op string, ids []string, changed map[string]todo.Todo) error
+
 // byID runs an operator's verb on named todos, each part in one transaction, and classifies what it refused.
-func (c *Client) byID(ctx context.Context, verb string, ids []string, apply func(*tx, []string, map[string]todo.Todo) error) ([]Result, error) {
+func (c *Client) byID(ctx context.Context, o *op, ids []string, a apply) ([]Result, error) {
 	var receipts []todo.Receipt
 	for _, id := range ids {
 		receipts = append(receipts, todo.Receipt{ID: id})
@@ -29,7 +33,7 @@ func (c *Client) byID(ctx context.Context, verb string, ids []string, apply func
 	changed := map[string]todo.Todo{}
 	for _, part := range parts(receipts) {
 		names, _ := split(part)
-		some, err := c.applied(ctx, names, apply)
+		some, err := c.applied(ctx, o, names, a)
 		if err != nil {
 			if len(changed) > 0 {
 				err = fmt.Errorf("%w; %d todos were changed before", err, len(changed))
@@ -39,6 +43,9 @@ func (c *Client) byID(ctx context.Context, verb string, ids []string, apply func
 		for id, t := range some {
 			changed[id] = t
 		}
+	}
+	if len(changed) > 0 {
+		c.dropImages(ctx, 1)
 	}
 	var missed []todo.Receipt
 	for _, r := range receipts {
@@ -54,9 +61,10 @@ func (c *Client) byID(ctx context.Context, verb string, ids []string, apply func
 	for i, r := range receipts {
 		if t, ok := changed[r.ID]; ok {
 			list[i] = result(t)
+			list[i].Op = &o.id
 		} else if s, ok := seen[r.ID]; ok {
 			list[i] = result(s.todo)
-			list[i].refuse(s.refused(verb, ""))
+			list[i].refuse(s.refused(o.verb, ""))
 		} else {
 			list[i] = Result{ID: r.ID, Error: notFound(r.ID)}
 		}
@@ -64,13 +72,18 @@ func (c *Client) byID(ctx context.Context, verb string, ids []string, apply func
 	return list, nil
 }
 
-// applied runs one part in a transaction of its own and returns the todos as they were left.
-func (c *Client) applied(ctx context.Context, ids []string, apply func(*tx, []string, map[string]todo.Todo) error) (map[string]todo.Todo, error) {
+// applied runs one part in a transaction of its own, with its share of the journal, and returns the todos as they were left.
+func (c *Client) applied(ctx context.Context, o *op, ids []string, a apply) (map[string]todo.Todo, error) {
 	var changed map[string]todo.Todo
 	err := c.transaction(ctx, byID(), func(x *tx) error {
 		changed = map[string]todo.Todo{}
-		if err := apply(x, ids, changed); err != nil {
+		if err := a(x, o.id, ids, changed); err != nil {
 			return err
+		}
+		if len(changed) > 0 {
+			if err := x.do(c.entry(o, new(len(ids)), new(len(changed)))); err != nil {
+				return err
+			}
 		}
 		return x.do(notify(ids, ids))
 	})
@@ -79,18 +92,20 @@ func (c *Client) applied(ctx context.Context, ids []string, apply func(*tx, []st
 
 // byFilter runs an operator's verb on what a filter matches: up to a thousand in one transaction,
 // beyond that in guarded parts, each after the last id of the one before. progress is told after each.
-func (c *Client) byFilter(ctx context.Context, verb string, f Filter, apply func(*tx, []string, map[string]todo.Todo) error, progress func(Sweep)) (Sweep, error) {
-	s := Sweep{Op: verb}
+func (c *Client) byFilter(ctx context.Context, o *op, f Filter, a apply, progress func(Sweep)) (Sweep, error) {
+	s := Sweep{Verb: o.verb}
 	var ids []string
 	flush := func() error {
 		if len(ids) == 0 {
 			return nil
 		}
-		changed, err := c.applied(ctx, ids, apply)
+		changed, err := c.applied(ctx, o, ids, a)
 		if err != nil {
 			return err
 		}
-		s.Changed += len(changed)
+		if s.Changed += len(changed); s.Changed > 0 {
+			s.Op = &o.id
+		}
 		var missed []todo.Receipt
 		for _, id := range ids {
 			if _, ok := changed[id]; !ok {
@@ -122,7 +137,11 @@ func (c *Client) byFilter(ctx context.Context, verb string, f Filter, apply func
 			}
 		}
 	}
-	return s, flush()
+	err := flush()
+	if s.Changed > 0 {
+		c.dropImages(ctx, 1)
+	}
+	return s, err
 }
 
 // keep stores the rows of an operator's statement by id.

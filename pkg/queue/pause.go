@@ -19,45 +19,63 @@ type Paused struct {
 	PausedBy    *string   `json:"paused_by"`
 	Reason      *string   `json:"reason"`
 	Changed     bool      `json:"changed"`
+	Op          *string   `json:"op"` // in the journal; null where nothing was changed
 }
 
 // Pause stops claims from the given queues, for a while or until they are resumed. It holds for
 // every claim that starts after it returned. Pausing a paused queue replaces until and reason.
 func (c *Client) Pause(ctx context.Context, queues []string, length *time.Duration, by string, reason *string) ([]Paused, error) {
+	options := map[string]any{}
+	if length != nil {
+		options["for"] = length.String()
+	}
+	o, err := newOp("pause", nil, options, reason)
+	if err != nil {
+		return nil, err
+	}
 	var list []Paused
-	err := c.run(ctx, repeats, func() []step {
+	err = c.run(ctx, repeats, func() []step {
 		list = nil
-		return []step{{name: "pause", args: pgx.StrictNamedArgs{"queues": unique(queues), "for": length, "by": by, "reason": reason},
+		return []step{{name: "pause", args: pgx.StrictNamedArgs{"op": o.id, "queues": unique(queues), "for": length, "by": by, "reason": reason},
 			row: func(row pgx.CollectableRow) error {
-				p := Paused{Paused: true, Changed: true}
+				p := Paused{Paused: true, Changed: true, Op: &o.id}
 				err := row.Scan(&p.Queue, &p.PausedAt, &p.PausedUntil, &p.PausedBy, &p.Reason)
 				list = append(list, p)
 				return err
-			}}}
+			}}, c.entry(o, nil, nil)}
 	})
+	c.dropImages(ctx, 1)
 	return list, err
 }
 
 // Resume lets claims take from the given queues again. One that is not paused is left as it is.
-func (c *Client) Resume(ctx context.Context, queues []string) ([]Paused, error) {
+// reason is for the journal.
+func (c *Client) Resume(ctx context.Context, queues []string, reason *string) ([]Paused, error) {
+	o, err := newOp("resume", nil, nil, reason)
+	if err != nil {
+		return nil, err
+	}
 	var list []Paused
-	err := c.run(ctx, repeats, func() []step {
+	err = c.run(ctx, repeats, func() []step {
 		list = nil
 		for _, q := range unique(queues) {
 			list = append(list, Paused{Queue: q})
 		}
-		return []step{{name: "resume", args: pgx.StrictNamedArgs{"queues": queues}, row: func(row pgx.CollectableRow) error {
+		return []step{{name: "resume", args: pgx.StrictNamedArgs{"op": o.id, "queues": queues}, row: func(row pgx.CollectableRow) error {
 			var queue string
 			var was bool
 			err := row.Scan(&queue, &was)
 			for i := range list {
 				if list[i].Queue == queue {
-					list[i].Changed = was
+					if list[i].Changed = was; was {
+						list[i].Op = &o.id
+					}
 				}
 			}
 			return err
-		}}, notify(queues, nil)}
+		}}, c.entry(o, nil, nil), notify(queues, nil)}
 	})
+	c.dropImages(ctx, 1)
 	return list, err
 }
 

@@ -73,14 +73,14 @@ func batches() []planned {
 		add("heartbeat", held(pgx.StrictNamedArgs{"ttl": time.Minute}), 2*n)
 		add("release", held(pgx.StrictNamedArgs{"delay": nil, "error": nil}), 2*n)
 		add("reap", pgx.StrictNamedArgs{"expired": ""}, 2*n)
-		add("bury", pgx.StrictNamedArgs{"force": false, "reason": nil, "fingerprint": ""}, 2*n)
-		add("retry", pgx.StrictNamedArgs{"reserved": ids, "dead": true, "retrying": true, "max_attempts": nil, "delay": time.Duration(0)}, 2*n)
-		add("purge", pgx.StrictNamedArgs{}, 2*n)
-		add("prune", pgx.StrictNamedArgs{}, 2*n)
+		add("bury", pgx.StrictNamedArgs{"op": "op_1", "force": false, "reason": nil, "fingerprint": ""}, 2*n)
+		add("retry", pgx.StrictNamedArgs{"op": "op_1", "reserved": ids, "dead": true, "retrying": true, "max_attempts": nil, "delay": time.Duration(0)}, 2*n)
+		add("purge", pgx.StrictNamedArgs{"op": "op_1"}, 2*n)
+		add("prune", pgx.StrictNamedArgs{"op": "op_1"}, 2*n)
 		add("show", pgx.StrictNamedArgs{}, n)
 		list = append(list, planned{name: fmt.Sprintf("classify %d", n), file: "classify", args: pgx.StrictNamedArgs{"ids": ids, "seqs": seqs},
 			indexes: []string{"todos_pkey", "idx_todos_dedupe"}, sort: true, read: 2 * n})
-		list = append(list, planned{name: fmt.Sprintf("bump %d", n), file: "bump", args: pgx.StrictNamedArgs{"ids": ids, "by": time.Hour, "front": true},
+		list = append(list, planned{name: fmt.Sprintf("bump %d", n), file: "bump", args: pgx.StrictNamedArgs{"op": "op_1", "ids": ids, "by": time.Hour, "front": true},
 			indexes: []string{"todos_pkey", "idx_todos_pool"}, read: 3 * n})
 	}
 	return list

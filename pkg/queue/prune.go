@@ -16,20 +16,36 @@ type PruneParams struct {
 	States    []todo.Condition // done, dead or both
 	Queues    []string         // empty: all
 	DryRun    bool
+	Reason    *string // for the journal
 }
 
 // PruneResult counts what was deleted, or in a dry run would be.
 type PruneResult struct {
-	Op      string `json:"op"`
-	Matched int    `json:"matched"`
-	Deleted int    `json:"deleted"`
-	Events  int    `json:"events"` // deliveries that no todo refers to any more
+	Op      *string `json:"op"` // in the journal; null where nothing was deleted
+	Verb    string  `json:"verb"`
+	Matched int     `json:"matched"`
+	Deleted int     `json:"deleted"`
+	Events  int     `json:"events"` // deliveries that no todo refers to any more
+}
+
+// journal is what the journal notes of it.
+func (p PruneParams) journal() map[string]any {
+	m := map[string]any{"older_than": p.OlderThan.String(), "keep": p.Keep, "state": p.States}
+	if len(p.Queues) > 0 {
+		m["queue"] = p.Queues
+	}
+	return m
 }
 
 // Prune deletes done and dead todos with their history, and old events that nothing refers to, page
-// by page in order of creation. Each page commits for itself: what is done stays done.
+// by page in order of creation. Each page commits for itself: what is done stays done. It keeps nothing for undo, and drops
+// before-images of other verbs whose time is over.
 func (c *Client) Prune(ctx context.Context, p PruneParams, progress func(PruneResult)) (PruneResult, error) {
-	r := PruneResult{Op: "prune"}
+	r := PruneResult{Verb: "prune"}
+	o, err := newOp("prune", p.journal(), nil, p.Reason)
+	if err != nil {
+		return r, err
+	}
 	args, err := c.pruneArgs(ctx, p)
 	if err != nil {
 		return r, err
@@ -46,16 +62,22 @@ func (c *Client) Prune(ctx context.Context, p PruneParams, progress func(PruneRe
 		n := 0
 		err := c.run(ctx, repeats, func() []step {
 			n = 0
-			return []step{{name: "prune", args: pgx.StrictNamedArgs{"ids": ids}, row: func(pgx.CollectableRow) error { n++; return nil }}}
+			return []step{c.entry(o, new(0), new(0)), {name: "prune", args: pgx.StrictNamedArgs{"op": o.id, "ids": ids},
+				row: func(pgx.CollectableRow) error { n++; return nil }}}
 		})
 		if err != nil {
 			return r, err
 		}
+		r.Op = &o.id
 		if r.Deleted += n; progress != nil {
 			progress(r)
 		}
 	}
-	if p.DryRun || len(p.Queues) > 0 {
+	if p.DryRun {
+		return r, nil
+	}
+	c.dropImages(ctx, 100)
+	if len(p.Queues) > 0 {
 		return r, nil
 	}
 	return r, c.pruneEvents(ctx, p, &r)

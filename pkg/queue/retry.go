@@ -14,20 +14,41 @@ type RetryParams struct {
 	MaxAttempts *int          // a new attempt cap, or the old one
 	Delay       time.Duration // before they are due
 	Retrying    bool          // by filter: those that wait out a backoff, instead of the dead
+	Reason      *string       // for the journal
 }
 
 // Retry gives named todos, dead or waiting for a retry, a fresh budget of attempts.
 func (c *Client) Retry(ctx context.Context, ids []string, p RetryParams) ([]Result, error) {
-	return c.byID(ctx, "retry", ids, p.apply(true, true))
+	o, err := newOp("retry", nil, p.options(), p.Reason)
+	if err != nil {
+		return nil, err
+	}
+	return c.byID(ctx, o, ids, p.apply(true, true))
 }
 
 // RetryAll does the same for what a filter matches: the dead, or with Retrying those that wait.
 func (c *Client) RetryAll(ctx context.Context, f Filter, p RetryParams, progress func(Sweep)) (Sweep, error) {
-	return c.byFilter(ctx, "retry", f, p.apply(!p.Retrying, p.Retrying), progress)
+	o, err := newOp("retry", f.journal(), p.options(), p.Reason)
+	if err != nil {
+		return Sweep{Verb: "retry"}, err
+	}
+	return c.byFilter(ctx, o, f, p.apply(!p.Retrying, p.Retrying), progress)
 }
 
-func (p RetryParams) apply(dead, retrying bool) func(*tx, []string, map[string]todo.Todo) error {
-	return func(x *tx, ids []string, changed map[string]todo.Todo) error {
+// options are what the journal notes beside the filter.
+func (p RetryParams) options() map[string]any {
+	m := map[string]any{}
+	if p.MaxAttempts != nil {
+		m["max_attempts"] = *p.MaxAttempts
+	}
+	if p.Delay > 0 {
+		m["delay"] = p.Delay.String()
+	}
+	return m
+}
+
+func (p RetryParams) apply(dead, retrying bool) apply {
+	return func(x *tx, op string, ids []string, changed map[string]todo.Todo) error {
 		reserved := []string{}
 		// Keys first, rows after: the other order deadlocks with heartbeats.
 		if dead {
@@ -43,7 +64,7 @@ func (p RetryParams) apply(dead, retrying bool) func(*tx, []string, map[string]t
 				return err
 			}
 		}
-		return x.do(step{name: "retry", args: pgx.StrictNamedArgs{"ids": ids, "reserved": reserved, "dead": dead, "retrying": retrying,
+		return x.do(step{name: "retry", args: pgx.StrictNamedArgs{"op": op, "ids": ids, "reserved": reserved, "dead": dead, "retrying": retrying,
 			"max_attempts": p.MaxAttempts, "delay": p.Delay}, row: keep(changed)})
 	}
 }

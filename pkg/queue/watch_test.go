@@ -81,7 +81,7 @@ func TestWatchQueue(t *testing.T) {
 	if _, err := w.Pause(ctx, []string{"q"}, nil, "op", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Resume(ctx, []string{"q"}); err != nil {
+	if _, err := w.Resume(ctx, []string{"q"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	rung("resume")

@@ -104,7 +104,7 @@ func (o *workOptions) options(c *cobra.Command, app *App, args []string) (worker
 	if len(queues) == 0 {
 		return opt, usagef("no queue").WithHint("name one with -q NAME, TODOCTL_QUEUE or queue: in the config file; todoctl queues lists them")
 	}
-	opt.Claim = queue.ClaimParams{Queues: queues, Owner: owner, TTL: ttl, Strict: o.strict}
+	opt.Claim = queue.ClaimParams{Queues: queues, Owner: owner, TTL: ttl, Strict: o.strict, Again: !opt.Drain}
 	lines := &lockedWriter{w: app.Streams.Err}
 	app.Streams.Err = lines // warnings too: one line never tears another apart
 	opt.Stderr, opt.Log, opt.Guard = lines, app.logEvent, guard()

@@ -11,6 +11,12 @@ CREATE TABLE public.events (
     CONSTRAINT events_source_check CHECK ((octet_length(source) <= 1024))
 );
 
+CREATE UNLOGGED TABLE public.marks (
+    queues text NOT NULL COLLATE pg_catalog."C",
+    low timestamp with time zone NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.queues (
     name text NOT NULL COLLATE pg_catalog."C",
     paused_at timestamp with time zone,
@@ -123,6 +129,9 @@ CREATE UNLOGGED TABLE public.waiters (
 
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.marks
+    ADD CONSTRAINT marks_pkey PRIMARY KEY (queues);
 
 ALTER TABLE ONLY public.queues
     ADD CONSTRAINT queues_pkey PRIMARY KEY (name);

@@ -4,7 +4,8 @@
 -- Rows are visited by ctid: a version that changed between snapshot and lock is left alone, so an answer
 -- cut short proves nothing and is asked for again. History is read from the versions the UPDATE will touch,
 -- never from the locked ones: a late heartbeat's lease runs on and must not be ended there.
-WITH c AS MATERIALIZED (
+WITH b AS MATERIALIZED (SELECT coalesce(pg_stat_get_xact_blocks_fetched(to_regclass('idx_todos_pool')), 0) AS pages),
+c AS MATERIALIZED (
   SELECT x.cid, x.lapsed FROM (
     SELECT * FROM (SELECT ctid AS cid, state = 'claimed' AS lapsed FROM todos
        WHERE assignee = @owner::text AND queue = @queue::text AND available_at <= now()
@@ -12,9 +13,11 @@ WITH c AS MATERIALIZED (
     UNION ALL
     SELECT * FROM (SELECT ctid, state = 'claimed' FROM todos
        WHERE assignee IS NULL AND queue = @queue::text AND available_at <= now()
+         AND available_at >= coalesce(nullif(current_setting('todoctl.low', true), ''), '-infinity')::timestamptz
        ORDER BY available_at LIMIT @n::int FOR UPDATE SKIP LOCKED) p) x
   WHERE NOT EXISTS (SELECT 1 FROM queues z WHERE z.name = @queue::text
                        AND z.paused_at IS NOT NULL AND (z.paused_until IS NULL OR z.paused_until > now()))
+    AND (SELECT pages FROM b) IS NOT NULL
   LIMIT @n::int),
 h AS (INSERT INTO todo_attempts (todo_id, lease_seq, attempt, owner, claimed_at, outcome, error)
   SELECT o.id, o.lease_seq, o.attempt, o.owner, o.claimed_at,
@@ -33,4 +36,5 @@ UPDATE todos t SET
   next_retry_at    = NULL,
   updated_at       = now()
 WHERE t.ctid = ANY (ARRAY(SELECT cid FROM c))
-RETURNING t.*, now() AS server_now
+RETURNING t.*, now() AS server_now,
+  (SELECT coalesce(pg_stat_get_xact_blocks_fetched(to_regclass('idx_todos_pool')), 0) - pages FROM b) AS walked

@@ -1,7 +1,8 @@
 -- Claims the next todos of several queues: own assigned ones over all queues first, then the queue whose
 -- head is oldest, filled from before the next is touched; with strict, the queues in the order given.
 -- Guard: as claim.sql. Index: idx_todos_assigned and idx_todos_pool: one probe for each queue's head, then in order.
-WITH c AS MATERIALIZED (
+WITH b AS MATERIALIZED (SELECT coalesce(pg_stat_get_xact_blocks_fetched(to_regclass('idx_todos_pool')), 0) AS pages),
+c AS MATERIALIZED (
   SELECT k.cid, k.lapsed FROM (
     SELECT q.q, h.mine FROM unnest(@queues::text[]) WITH ORDINALITY q(q, o)
     CROSS JOIN LATERAL (
@@ -9,9 +10,11 @@ WITH c AS MATERIALIZED (
          AND available_at <= now() ORDER BY available_at LIMIT 1) a
       UNION ALL
       SELECT * FROM (SELECT available_at, false FROM todos WHERE assignee IS NULL AND queue = q.q
-         AND available_at <= now() ORDER BY available_at LIMIT 1) p) h
+         AND available_at <= now()
+         AND available_at >= coalesce(nullif(current_setting('todoctl.low', true), ''), '-infinity')::timestamptz ORDER BY available_at LIMIT 1) p) h
     WHERE NOT EXISTS (SELECT 1 FROM queues z WHERE z.name = q.q
                          AND z.paused_at IS NOT NULL AND (z.paused_until IS NULL OR z.paused_until > now()))
+      AND (SELECT pages FROM b) IS NOT NULL
     ORDER BY CASE WHEN @strict::bool THEN q.o END, h.mine DESC, h.at OFFSET 0) hq
   CROSS JOIN LATERAL (
     SELECT * FROM (SELECT ctid AS cid, state = 'claimed' AS lapsed FROM todos
@@ -20,6 +23,7 @@ WITH c AS MATERIALIZED (
     UNION ALL
     SELECT * FROM (SELECT ctid, state = 'claimed' FROM todos
        WHERE NOT hq.mine AND assignee IS NULL AND queue = hq.q AND available_at <= now()
+         AND available_at >= coalesce(nullif(current_setting('todoctl.low', true), ''), '-infinity')::timestamptz
        ORDER BY available_at LIMIT @n::int FOR UPDATE SKIP LOCKED) p) k
   LIMIT @n::int),
 h AS (INSERT INTO todo_attempts (todo_id, lease_seq, attempt, owner, claimed_at, outcome, error)
@@ -39,4 +43,5 @@ UPDATE todos t SET
   next_retry_at    = NULL,
   updated_at       = now()
 WHERE t.ctid = ANY (ARRAY(SELECT cid FROM c))
-RETURNING t.*, now() AS server_now
+RETURNING t.*, now() AS server_now,
+  (SELECT coalesce(pg_stat_get_xact_blocks_fetched(to_regclass('idx_todos_pool')), 0) - pages FROM b) AS walked

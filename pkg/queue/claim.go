@@ -29,6 +29,7 @@ type ClaimParams struct {
 	TTL    time.Duration // length of the lease, MinTTL to MaxTTL
 	Limit  int           // at most so many; 0 is one
 	Strict bool          // several queues: in the order given, not by the oldest head
+	Again  bool          // the caller asks again within seconds: nothing may be the answer of a look that left out what lies below a mark
 }
 
 // Claim takes the next due todos under a lease: the caller's own assigned ones first, then the
@@ -36,10 +37,11 @@ type ClaimParams struct {
 // there is nothing it returns an Error with CodeEmpty that says why.
 func (c *Client) Claim(ctx context.Context, p ClaimParams) ([]todo.Todo, error) {
 	want := max(p.Limit, 1)
+	m := c.mark(p)
 	var got []todo.Todo
 	// An answer cut short proves nothing: a row may have moved between snapshot and lock.
 	for empty := 0; len(got) < want && empty < 2; {
-		claimed, buried, err := c.claimOnce(ctx, p, want-len(got))
+		claimed, buried, seen, err := c.claimOnce(ctx, p, want-len(got), m)
 		if err != nil {
 			if len(got) > 0 {
 				break // what was claimed must reach the caller; the error comes again on the next call
@@ -47,16 +49,19 @@ func (c *Client) Claim(ctx context.Context, p ClaimParams) ([]todo.Todo, error) 
 			return nil, err
 		}
 		got = append(got, claimed...)
-		if len(claimed)+buried == 0 {
-			empty++
+		switch {
+		case len(claimed)+buried == 0:
+			if empty++; empty == 2 && seen.bounded && len(got) == 0 && !(p.Again && m.recent()) {
+				m.lift()
+				empty = 0
+			}
 			continue
-		}
-		empty = 0
-		if buried > 0 && len(got) < want {
+		case buried > 0 && len(got) < want:
 			if err := c.buryCapped(ctx, p); err != nil && len(got) == 0 {
 				return nil, err
 			}
 		}
+		empty = 0
 	}
 	if len(got) == 0 {
 		return nil, c.whyEmpty(ctx, p)
@@ -66,7 +71,7 @@ func (c *Client) Claim(ctx context.Context, p ClaimParams) ([]todo.Todo, error) 
 }
 
 // claimOnce runs one claim statement and counts apart what it dead-lettered.
-func (c *Client) claimOnce(ctx context.Context, p ClaimParams, n int) (claimed []todo.Todo, buried int, err error) {
+func (c *Client) claimOnce(ctx context.Context, p ClaimParams, n int, m *mark) (claimed []todo.Todo, buried int, seen look, err error) {
 	s := step{name: "claim", args: pgx.StrictNamedArgs{
 		"owner": p.Owner, "ttl": p.TTL, "n": n, "expired": todo.Fingerprint(expired)}}
 	if len(p.Queues) == 1 {
@@ -75,22 +80,40 @@ func (c *Client) claimOnce(ctx context.Context, p ClaimParams, n int) (claimed [
 		s.name = "claim_many"
 		s.args["queues"], s.args["strict"] = p.Queues, p.Strict
 	}
-	claimed, all, err := c.claimStep(ctx, s)
-	return claimed, all - len(claimed), err
+	low := m.bound()
+	s.low = lowSetting(low)
+	first := !m.read
+	claimed, all, err := c.claimStep(ctx, s, &seen, func() []step {
+		seen = look{bounded: !low.IsZero()}
+		if first {
+			return []step{m.step(&seen)}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, 0, seen, err
+	}
+	m.read = true
+	m.learn(seen)
+	m.save(ctx, c, seen)
+	return claimed, all - len(claimed), seen, nil
 }
 
-func (c *Client) claimStep(ctx context.Context, s step) (claimed []todo.Todo, all int, err error) {
+// claimStep runs a statement that claims, after what before returns, and notes what it saw.
+func (c *Client) claimStep(ctx context.Context, s step, seen *look, before func() []step) (claimed []todo.Todo, all int, err error) {
 	err = c.run(ctx, writes, func() []step {
 		claimed, all = nil, 0
+		steps := before()
 		s.row = func(row pgx.CollectableRow) error {
-			t, _, err := scan(row)
+			t, x, err := scan(row)
 			all++
+			seen.note(t, x)
 			if t.State == todo.Claimed {
 				claimed = append(claimed, t)
 			}
 			return err
 		}
-		return []step{s}
+		return append(steps, s)
 	})
 	return claimed, all, err
 }
@@ -158,7 +181,7 @@ func (c *Client) ClaimID(ctx context.Context, id, owner string, ttl time.Duratio
 	s := step{name: "claim_id", args: pgx.StrictNamedArgs{
 		"id": id, "owner": owner, "ttl": ttl, "expired": todo.Fingerprint(expired)}}
 	for miss := 0; miss < 2; miss++ {
-		claimed, _, err := c.claimStep(ctx, s)
+		claimed, _, err := c.claimStep(ctx, s, &look{}, func() []step { return nil })
 		if err != nil {
 			return todo.Todo{}, err
 		}

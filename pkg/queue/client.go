@@ -31,8 +31,10 @@ type Options struct {
 
 // Client runs transitions on one connection. It is not for concurrent use: one goroutine, one Client.
 type Client struct {
-	opt  Options
-	conn *pgx.Conn
+	opt   Options
+	conn  *pgx.Conn
+	marks map[string]*mark // by queues
+	far   int              // walkedFar, but for tests
 }
 
 // Open connects. The error is one of pkg/todo: unavailable, denied, usage.
@@ -49,7 +51,7 @@ func Open(ctx context.Context, opt Options) (*Client, error) {
 	if opt.BeforeImages == 0 {
 		opt.BeforeImages = 7 * 24 * time.Hour
 	}
-	c := &Client{opt: opt}
+	c := &Client{opt: opt, far: walkedFar}
 	return c, c.ready(ctx)
 }
 
@@ -87,6 +89,7 @@ type step struct {
 	name string
 	args pgx.StrictNamedArgs
 	row  func(pgx.CollectableRow) error
+	low  string // claims: the setting todoctl.low, which bounds the look
 }
 
 // attempts bounds how often a transaction is tried that lost a deadlock or a serialization race.
@@ -125,11 +128,17 @@ func (c *Client) tries(ctx context.Context, a access, once func() error) error {
 
 func (c *Client) pipeline(ctx context.Context, steps []step) error {
 	var batch pgx.Batch
-	off := []string{}
+	var methods []string
 	for _, s := range steps {
-		off = append(off, without(s.name)...)
+		methods = append(methods, without(s.name)...)
 	}
-	for _, s := range append([]step{c.limits(ctx, off)}, steps...) {
+	set := off(methods...)
+	for _, s := range steps {
+		if s.low != "" {
+			set.add("todoctl.low", s.low)
+		}
+	}
+	for _, s := range append([]step{c.limits(ctx, set)}, steps...) {
 		sql, err := statement(s.name)
 		if err != nil {
 			return err
@@ -140,12 +149,12 @@ func (c *Client) pipeline(ctx context.Context, steps []step) error {
 }
 
 // transaction runs f between BEGIN and COMMIT, for what needs one answer to ask the next question.
-// off are the planner's methods that its statements must do without.
-func (c *Client) transaction(ctx context.Context, off []string, f func(*tx) error) error {
+// methods are those of the planner that its statements must do without.
+func (c *Client) transaction(ctx context.Context, methods []string, f func(*tx) error) error {
 	return c.tries(ctx, writes, func() error {
 		return pgx.BeginFunc(ctx, c.conn, func(t pgx.Tx) error {
 			x := &tx{ctx: ctx, tx: t}
-			if err := x.do(c.limits(ctx, off)); err != nil {
+			if err := x.do(c.limits(ctx, off(methods...))); err != nil {
 				return err
 			}
 			return f(x)
@@ -182,20 +191,31 @@ func (x *tx) count(s step) (int, error) {
 	return int(tag.RowsAffected()), err
 }
 
+// settings are what a transaction of its own sets for itself.
+type settings struct{ names, values []string }
+
+func (s *settings) add(name, value string) {
+	s.names, s.values = append(s.names, name), append(s.values, value)
+}
+
+// off turns planner's methods off.
+func off(methods ...string) (s settings) {
+	for _, method := range methods {
+		s.add(method, "off")
+	}
+	return s
+}
+
 // limits bounds what follows in the same transaction: waits for locks always, statements when the
 // caller has a deadline, so that the server stops even if this process can no longer tell it to.
-// It also turns off the planner's methods that the plans must do without.
-func (c *Client) limits(ctx context.Context, off []string) step {
-	names := []string{"lock_timeout", "jit"}
-	values := []string{milliseconds(c.opt.LockTimeout), "off"}
-	for _, method := range off {
-		names, values = append(names, method), append(values, "off")
-	}
+// It also sets what the plans of its statements need.
+func (c *Client) limits(ctx context.Context, set settings) step {
+	set.add("lock_timeout", milliseconds(c.opt.LockTimeout))
+	set.add("jit", "off")
 	if end, ok := ctx.Deadline(); ok {
-		names = append(names, "statement_timeout")
-		values = append(values, milliseconds(max(time.Until(end), 0)+time.Second))
+		set.add("statement_timeout", milliseconds(max(time.Until(end), 0)+time.Second))
 	}
-	return step{name: "limits", args: pgx.StrictNamedArgs{"names": names, "values": values}}
+	return step{name: "limits", args: pgx.StrictNamedArgs{"names": set.names, "values": set.values}}
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -40,7 +40,7 @@ func (c *Client) Export(ctx context.Context, f Filter, scanned *Scanned, yield f
 	}
 	err := pgx.BeginTxFunc(ctx, c.conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(t pgx.Tx) error {
 		x := &tx{ctx: ctx, tx: t}
-		if err := x.do(c.limits(ctx, without("export"))); err != nil {
+		if err := x.do(c.limits(ctx, off(without("export")...))); err != nil {
 			return err
 		}
 		args := f.args("", 0, true)

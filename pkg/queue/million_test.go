@@ -63,14 +63,16 @@ func (n *node) walk(f func(*node)) {
 
 // plan explains a statement in a transaction that has the settings which the client sends with it,
 // and rolls it back. how is "custom", "generic", or "run" to run it and count.
-func (w *world) plan(name, how string, args pgx.StrictNamedArgs, off []string) *node {
+func (w *world) plan(name, how string, args pgx.StrictNamedArgs, methods []string) *node {
 	w.t.Helper()
 	ctx := context.Background()
 	var text []byte
 	rollback := errors.New("rolled back")
 	err := pgx.BeginFunc(ctx, w.sql, func(t pgx.Tx) error {
 		x := &tx{ctx: ctx, tx: t}
-		if err := x.do(w.limits(ctx, off)); err != nil {
+		set := off(methods...)
+		set.add("todoctl.low", "-infinity")
+		if err := x.do(w.limits(ctx, set)); err != nil {
 			return err
 		}
 		sql, err := statement(name)

@@ -70,4 +70,4 @@ func (c *Client) Renew(ctx context.Context, receipts []todo.Receipt, ttl time.Du
 
 // Sibling returns a client of the same database with a connection of its own, which is made when it
 // is first used.
-func (c *Client) Sibling() *Client { return &Client{opt: c.opt} }
+func (c *Client) Sibling() *Client { return &Client{opt: c.opt, far: c.far} }

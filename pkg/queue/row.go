@@ -20,6 +20,7 @@ type extra struct {
 	liveID     *string   // classify: the live todo that holds a terminal one's key
 	progress   *int      // what the worker of lease progressSeq said
 	progSeq    *int
+	walked     *int    // claim: pages of the pool index
 	history    *string // export: the ended leases, as a JSON array
 	event      *string // export: as a JSON object
 	pause      pause   // why: of the todo's queue
@@ -130,6 +131,8 @@ func extraTarget(column string, x *extra) any {
 	switch column {
 	case "server_now":
 		return &x.now
+	case "walked":
+		return &x.walked
 	case "matched":
 		return &x.matched
 	case "progress":

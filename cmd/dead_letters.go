@@ -26,7 +26,7 @@ func newDeadLetters(app *App) *cobra.Command {
 	c := deadLettersList(app, "dead-letters")
 	c.GroupID = groupInspect
 	list := deadLettersList(app, "list")
-	c.AddCommand(list, newGroups(app), newPurge(app), &cobra.Command{
+	c.AddCommand(list, newGroups(app), newShadow(app), newPurge(app), &cobra.Command{
 		Use: "retry", Hidden: true, Short: "See todoctl retry", Args: cobra.ArbitraryArgs, DisableFlagParsing: true,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {

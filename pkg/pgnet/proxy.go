@@ -42,11 +42,7 @@ func NewProxy(t testing.TB, server string) *Proxy {
 		t.Fatalf("pgnet: %v", err)
 	}
 	q := u.Query()
-	// A short directory of its own: the path of a socket is limited to about a hundred bytes.
-	dir, err := os.MkdirTemp("", "pgnet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := shortDir(t)
 	p := &Proxy{dir: dir, upstream: filepath.Join(q.Get("host"), ".s.PGSQL."+q.Get("port")), address: *u}
 	q.Set("host", dir)
 	p.address.RawQuery = q.Encode()
@@ -68,9 +64,19 @@ func NewProxy(t testing.TB, server string) *Proxy {
 	t.Cleanup(func() {
 		_ = l.Close()
 		open.Wait()
-		_ = os.RemoveAll(dir)
 	})
 	return p
+}
+
+// shortDir makes a directory of the test's own: the path of a socket is limited to about a hundred bytes.
+func shortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "pgnet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // URL is the URL of the same database by way of the proxy.

@@ -124,6 +124,8 @@ func (a *App) checkSetting(name string) error {
 	switch name {
 	case "ttl", "timeout", "retry-base", "retry-cap":
 		_, err = a.Config.Duration(name)
+	case "redact":
+		_, err = a.Config.Strings(name)
 	case "queue":
 		list, listErr := a.Config.Strings(name)
 		err = listErr

@@ -49,6 +49,13 @@ func newGroups(app *App) *cobra.Command {
 			} else if app.people() {
 				limit = tableLimit
 			}
+			keys, err := app.secretKeys()
+			if err != nil {
+				return err
+			}
+			if i := slices.IndexFunc(g.Path, func(s string) bool { return namedIn(keys, s) }); i >= 0 {
+				return usagef("--by: %s is one of the keys whose values are taken out (%s)", g.Path[i], app.Config.Value("redact").Source)
+			}
 			q, err := app.Queue(c.Context(), "dead-letters")
 			if err != nil {
 				return err
@@ -59,6 +66,7 @@ func newGroups(app *App) *cobra.Command {
 			}
 			rows := make([]any, len(list))
 			for i, r := range list {
+				redactText(r.Value, keys)
 				rows[i] = r
 			}
 			if err := app.Print(shape, zero(), rows...); err != nil {

@@ -188,7 +188,7 @@ func (t *trials) run(ctx context.Context, opt worker.Options, concurrency int) e
 }
 
 // next reads the next todo that is still a dead letter.
-func (t *trials) next(ctx context.Context) (queue.Shown, bool) {
+func (t *trials) next(ctx context.Context) (queue.Whole, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for len(t.ids) > 0 && t.err == nil && ctx.Err() == nil {
@@ -204,7 +204,7 @@ func (t *trials) next(ctx context.Context) (queue.Shown, bool) {
 		}
 		t.all.Moved++
 	}
-	return queue.Shown{}, false
+	return queue.Whole{}, false
 }
 
 // note counts what came of a trial.

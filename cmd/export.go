@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -84,28 +83,4 @@ func runExport(c *cobra.Command, app *App, f queue.Filter, redact []string) erro
 	}
 	app.Note("%d todos", n)
 	return nil
-}
-
-// redactShown takes the values of keys out of all that came from outside.
-func redactShown(s *queue.Shown, keys []string) {
-	if len(keys) == 0 {
-		return
-	}
-	s.Payload = render.Redact(s.Payload, keys)
-	result := func(raw **json.RawMessage) {
-		if *raw != nil {
-			clean := render.Redact(**raw, keys)
-			*raw = &clean
-		}
-	}
-	result(&s.Result)
-	s.History = slices.Clone(s.History)
-	for i := range s.History {
-		result(&s.History[i].Result)
-	}
-	if s.Event != nil {
-		e := *s.Event
-		e.Payload = render.Redact(e.Payload, keys)
-		s.Event = &e
-	}
 }

@@ -76,6 +76,10 @@ func runList(c *cobra.Command, app *App, o *listOptions, verb string, shape rend
 	if err := app.Check(shape); err != nil {
 		return err
 	}
+	keys, err := app.secretKeys()
+	if err != nil {
+		return err
+	}
 	q, err := app.Queue(ctx, verb)
 	if err != nil {
 		return err
@@ -92,6 +96,7 @@ func runList(c *cobra.Command, app *App, o *listOptions, verb string, shape rend
 				return err
 			}
 		}
+		redactTodo(&t, keys)
 		if err := w.Row(t); err != nil {
 			return err
 		}

@@ -156,7 +156,7 @@ func (c *Config) textOf(text []byte, key string, value any) (string, error) {
 	case nil:
 		return "", c.wrong(text, key, "is set but empty")
 	case []any:
-		if key != "queue" || len(v) == 0 {
+		if key != "queue" && key != "redact" || len(v) == 0 {
 			break
 		}
 		var all []string

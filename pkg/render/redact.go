@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // Redacted stands where a value was taken out.
 const Redacted = `"[redacted]"`
 
-// Redact returns JSON with the values of the named keys taken out, at any depth. All else keeps its
+// Redact returns JSON with the values of the named keys, in upper or lower case, taken out at any depth. All else keeps its
 // digits and its order. What is not JSON comes back as it is.
 func Redact(raw json.RawMessage, keys []string) json.RawMessage {
 	if len(keys) == 0 || len(raw) == 0 {
@@ -48,7 +49,7 @@ func redactValue(dec *json.Decoder, out *bytes.Buffer, keys []string) error {
 				return err
 			}
 			out.WriteByte(':')
-			if key, ok := name.(string); ok && slices.Contains(keys, key) {
+			if key, ok := name.(string); ok && slices.ContainsFunc(keys, func(k string) bool { return strings.EqualFold(k, key) }) {
 				out.WriteString(Redacted)
 				into = &bytes.Buffer{}
 			}

@@ -5,6 +5,6 @@ WITH l AS MATERIALIZED (
     FROM unnest(@ids::text[], @seqs::int[], @results::text[]) u(id, seq, result) JOIN todos t ON t.id = u.id
    WHERE t.state = 'claimed' AND t.lease_seq = u.seq
    ORDER BY t.id FOR UPDATE OF t)
-UPDATE todos t SET state = 'done', lease_expires_at = NULL, completed_at = now(), updated_at = now(),
+UPDATE todos t SET state = 'done', lease_expires_at = NULL, completed_at = greatest(now(), t.claimed_at), updated_at = now(),
        result = l.result::jsonb
   FROM l WHERE t.id = l.id RETURNING t.*, now() AS server_now

@@ -17,7 +17,7 @@ const deadLettersExample = `  todoctl dead-letters -q mail --since 1d
   todoctl dead-letters --error timeout -o id`
 
 const purgeHelp = `Delete dead letters with their history, by filter after asking; without a filter say --all. The journal keeps them
-for 7 days, or as long as before_images in the configuration says.`
+for 7 days, or as long as before_images in the configuration says: so long undo brings them back.`
 
 const purgeExample = `  todoctl dead-letters purge --until 30d --yes
   todoctl dead-letters purge -q mail --dry-run`

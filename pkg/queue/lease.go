@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -102,33 +101,6 @@ func (c *Client) lease(ctx context.Context, verb string, p LeaseParams, done end
 		c.dropImages(ctx, 1)
 	}
 	return list, err
-}
-
-// forced is the op of an operator who ends the leases of others; what the verb was given goes into the journal.
-func forced(verb string, more pgx.StrictNamedArgs) (*op, error) {
-	options := map[string]any{"force": true}
-	for _, name := range []string{"dead", "retry_in", "delay"} {
-		switch v := more[name].(type) {
-		case bool:
-			if v {
-				options[name] = v
-			}
-		case *time.Duration:
-			if v != nil {
-				options[name] = v.String()
-			}
-		}
-	}
-	var reason *string
-	switch v := more["error"].(type) {
-	case string:
-		if v != "" {
-			reason = &v
-		}
-	case *string:
-		reason = v
-	}
-	return newOp(verb, nil, options, reason)
 }
 
 // repeatable says whether a statement may be sent again after its answer was lost: a receipt makes

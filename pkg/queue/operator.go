@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -163,4 +164,31 @@ func (c *Client) Count(ctx context.Context, f Filter, scanned *Scanned) (int, er
 		n++
 	}
 	return n, nil
+}
+
+// forced is the op of an operator who ends the leases of others; what the verb was given goes into the journal.
+func forced(verb string, more pgx.StrictNamedArgs) (*op, error) {
+	options := map[string]any{"force": true}
+	for _, name := range []string{"dead", "retry_in", "delay"} {
+		switch v := more[name].(type) {
+		case bool:
+			if v {
+				options[name] = v
+			}
+		case *time.Duration:
+			if v != nil {
+				options[name] = v.String()
+			}
+		}
+	}
+	var reason *string
+	switch v := more["error"].(type) {
+	case string:
+		if v != "" {
+			reason = &v
+		}
+	case *string:
+		reason = v
+	}
+	return newOp(verb, nil, options, reason)
 }

@@ -75,6 +75,7 @@ func batches() []planned {
 		add("reap", pgx.StrictNamedArgs{"expired": ""}, 2*n)
 		add("bury", pgx.StrictNamedArgs{"op": "op_1", "force": false, "reason": nil, "fingerprint": ""}, 2*n)
 		add("retry", pgx.StrictNamedArgs{"op": "op_1", "reserved": ids, "dead": true, "retrying": true, "max_attempts": nil, "delay": time.Duration(0)}, 2*n)
+		add("undo", pgx.StrictNamedArgs{"op": "op_2", "undoes": "op_1", "reserved": ids}, 2*n)
 		add("purge", pgx.StrictNamedArgs{"op": "op_1"}, 2*n)
 		add("prune", pgx.StrictNamedArgs{"op": "op_1"}, 2*n)
 		add("show", pgx.StrictNamedArgs{}, n)
@@ -142,7 +143,7 @@ func TestPlans(t *testing.T) {
 		w.exec(stage.prepare, pgx.QueryExecModeSimpleProtocol)
 		for _, c := range cases {
 			off := without(c.file)
-			if slices.Contains([]string{"bump", "bury", "retry", "purge"}, c.file) {
+			if slices.Contains([]string{"bump", "bury", "retry", "purge", "undo"}, c.file) {
 				off = byID() // sent once for the transaction of an operator's verb
 			}
 			for _, how := range []string{"custom", "generic", "run"} {

@@ -50,21 +50,28 @@ func (p RetryParams) options() map[string]any {
 func (p RetryParams) apply(dead, retrying bool) apply {
 	return func(x *tx, op string, ids []string, changed map[string]todo.Todo) error {
 		reserved := []string{}
-		// Keys first, rows after: the other order deadlocks with heartbeats.
 		if dead {
-			if err := x.do(step{name: "retry_reserve", args: pgx.StrictNamedArgs{"ids": ids}, row: func(row pgx.CollectableRow) error {
-				var id string
-				err := row.Scan(&id)
-				reserved = append(reserved, id)
-				return err
-			}}); err != nil {
-				return err
-			}
-			if err := x.do(step{name: "retry_unreserve", args: pgx.StrictNamedArgs{"reserved": reserved}}); err != nil {
+			var err error
+			if reserved, err = x.reserve(ids); err != nil {
 				return err
 			}
 		}
 		return x.do(step{name: "retry", args: pgx.StrictNamedArgs{"op": op, "ids": ids, "reserved": reserved, "dead": dead, "retrying": retrying,
 			"max_attempts": p.MaxAttempts, "delay": p.Delay}, row: keep(changed)})
 	}
+}
+
+// reserve takes the keys of the dead ones among some todos until the commit, and returns those whose key it got. Keys come
+// first, rows after: the other order deadlocks with heartbeats.
+func (x *tx) reserve(ids []string) ([]string, error) {
+	reserved := []string{}
+	if err := x.do(step{name: "retry_reserve", args: pgx.StrictNamedArgs{"ids": ids}, row: func(row pgx.CollectableRow) error {
+		var id string
+		err := row.Scan(&id)
+		reserved = append(reserved, id)
+		return err
+	}}); err != nil {
+		return nil, err
+	}
+	return reserved, x.do(step{name: "retry_unreserve", args: pgx.StrictNamedArgs{"reserved": reserved}})
 }

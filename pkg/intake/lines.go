@@ -3,6 +3,7 @@ package intake
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,9 @@ import (
 
 // shown is how many bad lines are named one by one; the rest are counted.
 const shown = 20
+
+// usualLine is up to how long a line is read into room that is kept for the next.
+const usualLine = 1 << 20
 
 // Options says how lines are read.
 type Options struct {
@@ -31,6 +35,7 @@ type Reader[T any] struct {
 	parse func(raw []byte, line int) (*T, error) // of one line, without its end; nil for a blank one
 	line  int                                    // number of the line read last, from 1; blank lines count
 	kept  error                                  // the first fault in writing bad lines away
+	held  []byte                                 // room for a line; what parse returns holds on to none of it
 
 	Valid   int
 	Invalid int
@@ -39,7 +44,7 @@ type Reader[T any] struct {
 
 // NewReader reads the todos of a bulk enqueue from in.
 func NewReader(in io.Reader, opt Options) *Reader[queue.NewTodo] {
-	p := parser{defaults: opt.Defaults, keep: opt.Rejects != nil, answers: answerFields()}
+	p := parser{defaults: opt.Defaults, keep: opt.Rejects != nil, answers: answerFields(), known: Fields(), members: map[string]json.RawMessage{}}
 	return &Reader[queue.NewTodo]{in: bufio.NewReaderSize(in, 256<<10), opt: opt, parse: p.parse}
 }
 
@@ -147,6 +152,7 @@ func (r *Reader[T]) Summary() string {
 // where bad lines go.
 func (r *Reader[T]) read() (raw []byte, tooLong bool, err error) {
 	r.line++
+	raw = r.held[:0]
 	for {
 		part, err := r.in.ReadSlice('\n')
 		if len(raw)+len(part) > MaxLine+2 {
@@ -164,6 +170,9 @@ func (r *Reader[T]) read() (raw []byte, tooLong bool, err error) {
 		}
 		if err != nil && len(raw) == 0 && !tooLong {
 			r.line-- // there was no line
+		}
+		if cap(raw) <= usualLine {
+			r.held = raw
 		}
 		raw = bytes.TrimRight(raw, "\r\n")
 		return raw, tooLong || len(raw) > MaxLine, err

@@ -15,14 +15,19 @@ import (
 // general decoder would take them apart; a bulk enqueue spends most of its own time here.
 func object(raw []byte) (map[string]json.RawMessage, error) {
 	members := make(map[string]json.RawMessage, 8)
+	return members, cut(raw, members, nil)
+}
+
+// cut is object into a map that is there. Names that are known are not copied.
+func cut(raw []byte, members map[string]json.RawMessage, known []string) error {
 	for i := skipSpace(raw, 1); raw[i] != '}'; {
 		end := skipString(raw, i)
-		name, err := unquote(raw[i:end])
+		name, err := memberName(raw[i:end], known)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if _, twice := members[name]; twice {
-			return nil, fmt.Errorf("field %q is there twice", name)
+			return fmt.Errorf("field %q is there twice", name)
 		}
 		begin := skipSpace(raw, skipSpace(raw, end)+1) // past the colon
 		end = skipValue(raw, begin)
@@ -31,13 +36,30 @@ func object(raw []byte) (map[string]json.RawMessage, error) {
 			i = skipSpace(raw, i+1)
 		}
 	}
-	return members, nil
+	return nil
+}
+
+func memberName(quoted []byte, known []string) (string, error) {
+	for _, name := range known {
+		if string(quoted[1:len(quoted)-1]) == name {
+			return name, nil
+		}
+	}
+	return unquote(quoted)
 }
 
 // onlyKnown refuses a member that has none of the known names: it is most likely a misspelt one.
 func onlyKnown(members map[string]json.RawMessage, known []string) error {
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if slices.Contains(known, name) {
+	bad := func(name string) bool { return !slices.Contains(known, name) }
+	strange := false
+	for name := range members {
+		strange = strange || bad(name)
+	}
+	if !strange {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) { // so that it is always the same that is named
+		if !bad(name) {
 			continue
 		}
 		if near := todo.Nearest(name, known); near != "" {

@@ -25,8 +25,10 @@ const bom = "\xef\xbb\xbf"
 // parser makes a todo of a line of a bulk enqueue.
 type parser struct {
 	defaults queue.NewTodo
-	keep     bool     // the line itself is wanted back where the server finds it bad
-	answers  []string // members of a line that todoctl printed
+	keep     bool                       // the line itself is wanted back where the server finds it bad
+	answers  []string                   // members of a line that todoctl printed
+	known    []string                   // members of any other
+	members  map[string]json.RawMessage // of the line at hand
 }
 
 // parse reads one line; nil without an error is a blank one.
@@ -35,14 +37,15 @@ func (p parser) parse(raw []byte, number int) (*queue.NewTodo, error) {
 	if err != nil || line == nil {
 		return nil, err
 	}
-	members, err := object(line)
-	if err != nil {
+	members := p.members
+	clear(members)
+	if err := cut(line, members, p.known); err != nil {
 		return nil, err
 	}
 	if printed(members) {
 		err = p.again(members)
 	} else {
-		err = onlyKnown(members, Fields())
+		err = onlyKnown(members, p.known)
 	}
 	if err != nil {
 		return nil, err
@@ -233,7 +236,9 @@ func str(raw json.RawMessage, to *string) error {
 	if len(raw) == 0 || raw[0] != '"' {
 		return fmt.Errorf("%s is not a string", clip(raw))
 	}
-	return json.Unmarshal(raw, to)
+	text, err := unquote(raw)
+	*to = text
+	return err
 }
 
 func optionalStr(raw json.RawMessage, to **string) error {

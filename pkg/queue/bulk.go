@@ -54,7 +54,7 @@ func (c *Client) EnqueueMany(ctx context.Context, next func() (*NewTodo, error),
 	}
 	var live map[int]string
 	used := false
-	err := c.transaction(ctx, nil, func(x *tx) error {
+	err := c.transaction(ctx, without("enqueue_many"), func(x *tx) error {
 		if used && !src.whole {
 			return todo.Errorf(todo.CodeUnavailable, "the import met another one; nothing was written").
 				WithHint("run it again: a stream cannot be read twice by itself")
@@ -113,7 +113,7 @@ const beginnings = 20
 // before the insert: keys taken by two inserts are in no order, and two imports would deadlock.
 func (s *stage) insert(x *tx, staged int, each bool) (made int, live map[int]string, err error) {
 	if !each {
-		made, err = x.count(step{name: "enqueue_many"})
+		made, err = x.insertStaged()
 		return made, nil, err
 	}
 	for range beginnings {
@@ -123,7 +123,7 @@ func (s *stage) insert(x *tx, staged int, each bool) (made int, live map[int]str
 			if err := y.do(step{name: "enqueue_before"}); err != nil {
 				return err
 			}
-			if made, err = y.count(step{name: "enqueue_many"}); err != nil {
+			if made, err = y.insertStaged(); err != nil {
 				return err
 			}
 			if err := y.do(step{name: "enqueue_duplicates", row: func(row pgx.CollectableRow) error {
@@ -148,6 +148,20 @@ func (s *stage) insert(x *tx, staged int, each bool) (made int, live map[int]str
 	}
 	return 0, nil, todo.Errorf(todo.CodeUnavailable, "the todos of some keys come and go too quickly; nothing was written").
 		WithHint("run the same command again")
+}
+
+// insertStaged makes todos of what is staged: quickly, or where somebody else took one of the keys meanwhile
+// from before that once more, ready for it.
+func (x *tx) insertStaged() (made int, err error) {
+	err = pgx.BeginFunc(x.ctx, x.tx, func(point pgx.Tx) error {
+		made, err = (&tx{ctx: x.ctx, tx: point}).count(step{name: "enqueue_many"})
+		return err
+	})
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "23505" {
+		return x.count(step{name: "enqueue_many_contended"})
+	}
+	return made, err
 }
 
 // dropBadEvents finds lines that refer to an event that is not there.

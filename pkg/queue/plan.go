@@ -14,7 +14,7 @@ func without(name string) []string {
 	case "list", "export", "prune_list":
 		// A page in id order: it is read before workers to share it would have started.
 		return []string{"enable_seqscan", "enable_bitmapscan", "enable_sort", "enable_gathermerge"}
-	case "list_few", "queues", "tail", "reap_list", "pause_running", "enqueue_live":
+	case "list_few", "queues", "tail", "reap_list", "pause_running", "enqueue_live", "enqueue_many":
 		return []string{"enable_seqscan"} // terminal rows are in none of the indexes
 	case "heartbeat", "complete", "complete_each", "fail", "release", "progress", "reap", "classify", "show", "tail_attempts", "prune":
 		return byID()

@@ -1,6 +1,10 @@
 package cmd
 
 import (
+	"context"
+	"math"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/todoctl/todoctl/pkg/queue"
@@ -8,19 +12,34 @@ import (
 )
 
 const queuesHelp = `Count, for each queue, its live todos by condition and its dead letters, and tell the age in seconds of the
-oldest that could be claimed, and whether the queue is paused. Done todos are not counted.`
+oldest that could be claimed, and whether the queue is paused. Done todos are counted up to 1,000, and beyond that
+estimated from the statistics of the server, marked with ~, unless --exact counts them.
+
+With --window also: todos that came in and that ended a second, the share of leases that failed or ran out, how
+long todos waited and work took (p50, p95), and when the queue is empty at this rate, or that it does not drain.
+This is drawn from the newest rows up to --scan-limit; where they cover less than the window, the rate is that of
+the time which they cover, and marked with ~.`
 
 const queuesExample = `  todoctl queues
+  todoctl queues --window 1h
   todoctl queues -q mail --jq '.[].dead'`
 
+type queuesOptions struct {
+	window durationFlag
+	limit  int
+	exact  bool
+}
+
 func newQueues(app *App) *cobra.Command {
+	o := queuesOptions{window: durationFlag{min: time.Second}}
 	c := &cobra.Command{
 		Use: "queues", Short: "Count the todos of each queue by condition", Long: queuesHelp, Example: queuesExample,
 		GroupID: groupInspect, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, _ []string) error {
-			shape := render.Shape{Many: true, Fields: render.FieldsOf(queue.Counts{}), ID: "queue",
-				Table: []string{"queue", "pending", "delayed", "claimed", "expired", "retrying", "dead", "oldest_seconds:OLDEST", "paused"},
-				TSV:   []string{"queue", "pending", "delayed", "claimed", "expired", "retrying", "dead", "oldest_seconds", "paused"}}
+			if o.limit < 1 {
+				return usagef("--scan-limit: %d is not a number of rows", o.limit)
+			}
+			shape := o.shape()
 			if err := app.Check(shape); err != nil {
 				return err
 			}
@@ -28,17 +47,59 @@ func newQueues(app *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list, err := q.Queues(c.Context(), c.Flags().Lookup("queue").Value.(*listFlag).values)
+			rows, err := o.rows(c.Context(), app, q, c.Flags().Lookup("queue").Value.(*listFlag).values)
 			if err != nil {
 				return err
-			}
-			rows := make([]any, len(list))
-			for i, r := range list {
-				rows[i] = r
 			}
 			return app.Print(shape, zero(), rows...)
 		},
 	}
 	app.queueFlag(c, true)
+	f := c.Flags()
+	f.Var(&o.window, "window", "also rates, times and a forecast, over so long until now")
+	f.IntVar(&o.limit, "scan-limit", queue.FlowRows, "rows to draw rates and times from at most")
+	f.BoolVar(&o.exact, "exact", false, "estimate nothing: count done todos, and read the whole window")
 	return exitStatus(c, database()...)
+}
+
+func (o *queuesOptions) shape() render.Shape {
+	s := render.Shape{Many: true, Fields: render.FieldsOf(queue.Tally{}), ID: "queue",
+		Table: []string{"queue", "pending", "delayed", "claimed", "expired", "retrying", "dead", "done?", "oldest_seconds:OLDEST", "paused"},
+		TSV:   []string{"queue", "pending", "delayed", "claimed", "expired", "retrying", "dead", "oldest_seconds", "paused"}}
+	if o.window.value != nil {
+		s.Fields = render.FieldsOf(queue.Flow{})
+		s.Table = []string{"queue", "pending", "claimed?", "expired?", "retrying?", "dead?", "in_per_second:IN/S", "out_per_second:OUT/S", "error_percent:ERR%",
+			"wait_p95_seconds:WAIT?", "run_p95_seconds:RUN?", "forecast:DRAINS", "paused?"}
+		s.TSV = []string{"queue", "pending", "in_per_second", "out_per_second", "error_percent", "wait_p50_seconds", "wait_p95_seconds",
+			"run_p50_seconds", "run_p95_seconds", "drain_seconds", "forecast"}
+	}
+	return s
+}
+
+func (o *queuesOptions) rows(ctx context.Context, app *App, q *queue.Client, only []string) ([]any, error) {
+	var rows []any
+	if o.window.value == nil {
+		list, err := q.Tallies(ctx, only, o.exact)
+		for _, t := range list {
+			if app.table() {
+				rows = append(rows, tallyLine{t, estimate(t.Done, t.DoneEstimated)})
+				continue
+			}
+			rows = append(rows, t)
+		}
+		return rows, err
+	}
+	limit := o.limit
+	if o.exact {
+		limit = math.MaxInt32
+	}
+	list, err := q.Flows(ctx, only, *o.window.value, limit, o.exact)
+	for _, f := range list {
+		if app.table() {
+			rows = append(rows, newFlowLine(f))
+			continue
+		}
+		rows = append(rows, f)
+	}
+	return rows, err
 }

@@ -70,7 +70,7 @@ func newRoot(app *App) *cobra.Command {
 		newEnqueue(app), newClaim(app), newHeartbeat(app), newComplete(app), newFail(app), newRelease(app), newWait(app), newWork(app), newWorkGuard(app),
 		newReap(app), newRetry(app), newBury(app), newBump(app), newPause(app), newResume(app), newPrune(app), newUndo(app), newExport(app), newImport(app),
 		newList(app), newShow(app), newQueues(app), newDeadLetters(app), newDoctor(app), newCheck(app), newLeases(app),
-		newWhy(app), newCrashes(app), newJournal(app),
+		newWhy(app), newCrashes(app), newOwners(app), newJournal(app),
 		newTail(app),
 		newMigrate(app), newLocal(app), newConfig(app), newCompletion(app), newVersion(app))
 	root.AddCommand(topics(app)...)

@@ -21,7 +21,7 @@ todos come to, --held-by who did it.
 It looks at the tables once a second and holds no transaction in between. Commits that come late are seen for ten
 minutes. Not seen are todos that are deleted, what only the clock changes (a delay that is over, a lease that ran
 out), renewals, several moves of an operator within a second, and claims that stand behind ten thousand leases,
-delays and backoffs of their queue that end before them; such a claim is told when it has ended.`
+delays and backoffs that end before them; such a claim is told when it has ended.`
 
 const tailExample = `  todoctl tail -q mail --timeout 2s || echo "ended with $?"
   todoctl tail --state dead --since 1h -o jsonl --timeout 1s || echo "ended with $?"`

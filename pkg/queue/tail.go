@@ -30,7 +30,7 @@ const (
 	tailSlack  = 2 * time.Second  // from the begin of a transaction to its first write
 	tailSkew   = 5 * time.Second  // between the clocks of those who make ids and the server's
 	tailOldest = 10 * time.Minute // how long a transaction that goes on is waited for
-	tailAhead  = 10_000           // rows with a time to come that one look reads at most
+	tailAhead  = 10_000           // rows with a time to come that one look reads, in all queues
 	tailKnown  = 100_000          // todos that are remembered
 )
 
@@ -38,12 +38,14 @@ const (
 // transaction. A look goes back to before the oldest transaction that still wrote at the look before, so
 // that a commit that comes late is seen, unless the transaction takes longer than ten minutes.
 type Tail struct {
-	f     Filter
-	back  time.Duration // from the first look
-	start time.Time     // nothing before this is told
-	since time.Time     // what the next look goes back to
-	marks []tailMark
-	known map[string]sighting
+	f      Filter
+	back   time.Duration // from the first look
+	start  time.Time     // nothing before this is told
+	since  time.Time     // what the next look goes back to
+	now    time.Time     // the server's clock at the last look
+	looked time.Time     // this machine's clock then
+	marks  []tailMark
+	known  map[string]sighting
 }
 
 // tailMark is a look: when it was, and the first transaction that had not begun to write.
@@ -69,6 +71,7 @@ func (l *Tail) Look(ctx context.Context, c *Client) ([]Transition, error) {
 		if err := c.run(ctx, reads, func() []step { return []step{clock} }); err != nil {
 			return nil, err
 		}
+		l.now, l.looked = now, time.Now()
 		l.start = now.Add(-l.back)
 		l.since = l.start.Add(-tailSlack)
 	}
@@ -103,15 +106,22 @@ func (l *Tail) Look(ctx context.Context, c *Client) ([]Transition, error) {
 }
 
 func (l *Tail) args() pgx.StrictNamedArgs {
-	// A UUIDv7 begins with the time in milliseconds, in hexadecimal.
-	ms := l.since.Add(-tailSkew).UnixMilli()
-	fresh := fmt.Sprintf("td_%08x-%04x", ms>>16, ms&0xFFFF)
-	return pgx.StrictNamedArgs{"queues": orNull(l.f.Queues), "since": l.since, "fresh": fresh, "ahead": tailAhead / max(1, len(l.f.Queues))}
+	newest := l.now.Add(time.Since(l.looked) + tailSkew)
+	return pgx.StrictNamedArgs{"queues": orNull(l.f.Queues), "since": l.since, "ahead": tailAhead,
+		"fresh": idFrom(l.since.Add(-tailSkew)), "newest": idFrom(newest)}
+}
+
+// idFrom is where the ids begin that were made from a moment on: a UUIDv7 begins with the time in
+// milliseconds, in hexadecimal.
+func idFrom(at time.Time) string {
+	ms := at.UnixMilli()
+	return fmt.Sprintf("td_%08x-%04x", ms>>16, ms&0xFFFF)
 }
 
 // move sets what the next look goes back to: the last look at which the oldest transaction that still
 // writes had not begun to.
 func (l *Tail) move(now time.Time, oldest, next int64) {
+	l.now, l.looked = now, time.Now()
 	l.marks = append(l.marks, tailMark{now, next})
 	for len(l.marks) > 1 && (l.marks[1].next <= oldest || now.Sub(l.marks[0].at) > tailOldest) {
 		l.marks = l.marks[1:]

@@ -55,11 +55,17 @@ func TestExportImportRoundTrip(t *testing.T) {
 	rows := `SELECT md5(string_agg(x, ',' ORDER BY x)) FROM (SELECT t.ctid::text || t::text AS x FROM todos t UNION ALL SELECT a.ctid::text || a::text FROM todo_attempts a
 		UNION ALL SELECT e.ctid::text || e::text FROM events e UNION ALL SELECT q.ctid::text || q::text FROM queues q) r`
 	was := pgValue[string](t, other, rows)
+	if got := d.ok("journal", "--jq", ".[] | [.verb, .matched, .changed, .options.file, .who] | tojson"); got != `["import",6,6,"-","w"]` {
+		t.Errorf("the journal: %s", got)
+	}
 	if r := d.pipe(before, "import", "--yes", "-", "-o", "json", "--jq", "[.created, .existing, .superseded] == [0, 6, 0]"); r.out != "true\n" {
 		t.Errorf("a second import: exit %d %s%s", r.code, r.out, r.err)
 	}
 	if is := pgValue[string](t, other, rows); is != was {
 		t.Error("a second import changed rows")
+	}
+	if n := pgValue[int](t, other, "SELECT count(*) FROM todo_journal"); n != 1 {
+		t.Errorf("%d rows in the journal", n)
 	}
 	if r := d.pipe(before+before, "import", "--yes", "-"); r.out != "0\t12\t0\t0\n" {
 		t.Errorf("the file twice: exit %d %s%s", r.code, r.out, r.err)

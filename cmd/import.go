@@ -24,6 +24,7 @@ const importExample = `  todoctl export -q mail | todoctl import --yes -
 
 type importOptions struct {
 	queue               listFlag
+	reason              textFlag
 	rekey, rejects      string
 	skipInvalid, dryRun bool
 	expect              int
@@ -44,6 +45,7 @@ func newImport(app *App) *cobra.Command {
 	f.StringVar(&o.rejects, "rejects", "", "with --skip-invalid: keep the bad lines in FILE")
 	f.IntVar(&o.expect, "expect", -1, "write nothing unless there are exactly so many")
 	f.BoolVar(&o.dryRun, "dry-run", false, "read and count, and change nothing")
+	f.Var(&o.reason, "reason", "why, for the journal")
 	return exitStatus(c, database(todo.CodeData, todo.CodePartial, todo.CodeUnknown)...)
 }
 
@@ -63,6 +65,18 @@ func (o *importOptions) options(c *cobra.Command) (intake.ImportOptions, error) 
 		return opt, asUsage("--queue", todo.CheckQueue(opt.Queue))
 	}
 	return opt, nil
+}
+
+// params are what the journal notes of it.
+func (o *importOptions) params(file string) queue.ImportParams {
+	p := queue.ImportParams{DryRun: o.dryRun, Reason: o.reason.value, Options: map[string]any{"file": file}}
+	if o.rekey != "" {
+		p.Options["rekey"] = o.rekey
+	}
+	if len(o.queue.values) > 0 {
+		p.Options["queue"] = o.queue.values[0]
+	}
+	return p
 }
 
 func runImport(c *cobra.Command, app *App, o *importOptions, file string) error {
@@ -102,7 +116,7 @@ func runImport(c *cobra.Command, app *App, o *importOptions, file string) error 
 		return err
 	}
 	p := app.progress("read")
-	r, err := q.Import(ctx, func() (*queue.Imported, error) { p.at(lines.Lines()); return lines.Next() }, o.dryRun)
+	r, err := q.Import(ctx, func() (*queue.Imported, error) { p.at(lines.Lines()); return lines.Next() }, o.params(file))
 	p.end()
 	if err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/todoctl/todoctl/pkg/todo"
 )
 
-const journalHelp = `List what operators did, the newest first: retry, bury, bump, purge, prune, pause, resume, undo, and fail and
-release by force. Each verb that changed something left a row in the transactions that it changed it in: who,
+const journalHelp = `List what operators did, the newest first: retry, bury, bump, purge, prune, pause, resume, undo, import, and
+fail and release by force. Each verb that changed something left a row in the transactions that it changed it in: who,
 under which role, from which host, when, by which filter, why, and how many. Workers' verbs leave none.`
 
 const journalExample = `  todoctl journal --since 1d

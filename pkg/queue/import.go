@@ -20,27 +20,39 @@ type Imported struct {
 	JSON        string // the whole line; it goes to the server as it came, so that no digit is lost
 }
 
+// ImportParams says how an import is done and what the journal notes of it.
+type ImportParams struct {
+	DryRun  bool           // count, and change nothing
+	Options map[string]any // what it was given, for the journal
+	Reason  *string        // for the journal
+}
+
 // ImportResult counts what became of the lines of an import.
 type ImportResult struct {
-	Op         string `json:"op"`
-	Lines      int    `json:"lines"`      // read, blank ones apart
-	Created    int    `json:"created"`    // todos
-	Existing   int    `json:"existing"`   // there is a todo with the id; it was left as it is
-	Superseded int    `json:"superseded"` // a live todo has the key
-	Invalid    int    `json:"invalid"`
+	Op         *string `json:"op"` // in the journal; null where nothing was created
+	Verb       string  `json:"verb"`
+	Lines      int     `json:"lines"`      // read, blank ones apart
+	Created    int     `json:"created"`    // todos
+	Existing   int     `json:"existing"`   // there is a todo with the id; it was left as it is
+	Superseded int     `json:"superseded"` // a live todo has the key
+	Invalid    int     `json:"invalid"`
 }
 
 // Import makes todos of all that next yields until io.EOF, with their history and events, in one
 // transaction: all or nothing. What is there already is left as it is, so that an import can be repeated.
-// With dry it counts and changes nothing. An error of next is returned as it is.
-func (c *Client) Import(ctx context.Context, next func() (*Imported, error), dry bool) (ImportResult, error) {
-	r := ImportResult{Op: "import"}
+// It leaves a row in the journal where it made any. An error of next is returned as it is.
+func (c *Client) Import(ctx context.Context, next func() (*Imported, error), p ImportParams) (ImportResult, error) {
+	r := ImportResult{Verb: "import"}
+	o, err := newOp("import", nil, p.Options, p.Reason)
+	if err != nil {
+		return r, err
+	}
 	src := &importStage{next: next}
 	if err := src.fill(); err != nil {
 		return r, err
 	}
 	used := false
-	err := c.transaction(ctx, nil, func(x *tx) error {
+	err = c.transaction(ctx, nil, func(x *tx) error {
 		if used && !src.whole {
 			return todo.Errorf(todo.CodeUnavailable, "the import met another one; nothing was written").
 				WithHint("run it again: a stream cannot be read twice by itself")
@@ -48,8 +60,11 @@ func (c *Client) Import(ctx context.Context, next func() (*Imported, error), dry
 		used = true
 		src.at, src.read, src.err = 0, 0, nil
 		var err error
-		r, err = src.load(x, dry)
-		return err
+		if r, err = src.load(x, p.DryRun); err != nil || r.Created == 0 || p.DryRun {
+			return err
+		}
+		r.Op = &o.id
+		return x.do(c.entry(o, &r.Lines, &r.Created))
 	})
 	if src.err != nil {
 		return ImportResult{}, src.err // bad input explains the rollback better than the rollback does
@@ -59,7 +74,7 @@ func (c *Client) Import(ctx context.Context, next func() (*Imported, error), dry
 
 // load stages the lines and makes todos of them.
 func (s *importStage) load(x *tx, dry bool) (ImportResult, error) {
-	r := ImportResult{Op: "import"}
+	r := ImportResult{Verb: "import"}
 	if err := x.do(step{name: "enqueue_stage"}); err != nil {
 		return r, err
 	}

@@ -141,7 +141,7 @@ func (c *Client) entry(o *op, matched, changed *int) step {
 		who = &c.opt.Who
 	}
 	keep := &c.opt.BeforeImages
-	if o.verb == "prune" {
+	if o.verb == "prune" || o.verb == "import" {
 		keep = nil
 	}
 	return step{name: "journal_entry", args: pgx.StrictNamedArgs{"op": o.id, "verb": o.verb, "who": who, "host": c.opt.Host,

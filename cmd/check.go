@@ -13,7 +13,7 @@ import (
 
 const checkHelp = `Answer a monitoring system in one line with performance data: is a queue too deep, too old, too dead? Over a
 --max is critical, over a --warn a warning; what has neither is not judged. Each queue is judged for itself.
-Depth counts what could be claimed now, age is that of the oldest of these.`
+Depth counts pending todos, age is that of the oldest that could be claimed.`
 
 const checkExample = `  todoctl check --max-age 5m --max-dead 10 --max-expired 0 || echo "status $?"
   todoctl check -q mail --warn-depth 1000 --max-depth 10000 -o json || echo "status $?"`
@@ -49,6 +49,11 @@ func newCheck(app *App) *cobra.Command {
 		Use: "check", Short: "Answer a monitoring system in one line", Long: checkHelp + monitoringStatus, Example: checkExample,
 		GroupID: groupInspect, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions, Annotations: map[string]string{monitoring: "yes"},
 		RunE: func(c *cobra.Command, _ []string) error {
+			for i, n := range counts {
+				if name := measures()[i/2]; n < 0 && c.Flags().Changed([]string{"warn-", "max-"}[i%2]+name) {
+					return usagef("--%s%s: %d is negative", []string{"warn-", "max-"}[i%2], name, n)
+				}
+			}
 			age := limits{"age", "s", -1, -1}
 			if warnAge.value != nil {
 				age.warn = warnAge.value.Seconds()
@@ -63,8 +68,8 @@ func newCheck(app *App) *cobra.Command {
 	}
 	app.queueFlag(c, true)
 	f := c.Flags()
-	for i, name := range []string{"depth", "dead", "expired"} {
-		what := map[string]string{"depth": "todos could be claimed", "dead": "dead letters", "expired": "leases ran out and wait for a reaper"}[name]
+	for i, name := range measures() {
+		what := map[string]string{"depth": "todos are pending", "dead": "dead letters", "expired": "leases ran out and wait for a reaper"}[name]
 		f.IntVar(&counts[2*i], "warn-"+name, -1, "a warning when more than so many "+what)
 		f.IntVar(&counts[2*i+1], "max-"+name, -1, "critical when more than so many "+what)
 	}
@@ -72,6 +77,9 @@ func newCheck(app *App) *cobra.Command {
 	f.Var(&maxAge, "max-age", "critical when the oldest that could be claimed waits longer")
 	return c
 }
+
+// measures are those that count todos, in the order of their limits.
+func measures() []string { return []string{"depth", "dead", "expired"} }
 
 func runCheck(c *cobra.Command, app *App, all []limits) error {
 	shape := render.Shape{Fields: render.FieldsOf(verdict{}), TSV: []string{"status"}}
@@ -133,7 +141,9 @@ func judge(list []queue.Counts, all []limits) verdict {
 	if len(words) == 0 {
 		words = []string{fmt.Sprintf("%d queues", len(list))}
 	}
-	v.line = "TODOCTL " + strings.ToUpper(v.Status) + ": " + strings.Join(words, ", ") + " | " + strings.Join(data, " ")
+	// What stands after the first | is data, and what follows a line break another line: a name made by hand holds neither here.
+	text := strings.ReplaceAll(strings.Join(words, ", "), "|", "¦")
+	v.line = render.Clean("TODOCTL " + strings.ToUpper(v.Status) + ": " + text + " | " + strings.Join(data, " "))
 	return v
 }
 
@@ -145,7 +155,7 @@ func perfdata(name string, l limits, value float64) string {
 		}
 		return trim(n)
 	}
-	return fmt.Sprintf("'%s_%s'=%s%s;%s;%s;0", name, l.measure, trim(value), l.unit, limit(l.warn), limit(l.max))
+	return fmt.Sprintf("'%s_%s'=%s%s;%s;%s;0", strings.ReplaceAll(name, "'", "''"), l.measure, trim(value), l.unit, limit(l.warn), limit(l.max))
 }
 
 func trim(n float64) string { return strconv.FormatFloat(float64(int64(n*10))/10, 'f', -1, 64) }

@@ -29,6 +29,9 @@ func TestCheckJudgesWhatHasAThreshold(t *testing.T) {
 		{0, "-q other --max-depth 0", "0 queues"},
 		{3, "--max-age 5", ""},
 		{3, "--bogus", ""},
+		{3, "--max-dead -1", ""},
+		{3, "--warn-depth -5", ""},
+		{1, "--warn-expired 0 --max-expired 1", "WARNING: mail expired 1 is over 0 | 'mail_depth'=3;;;0"},
 	} {
 		r := c.run(append([]string{"check"}, strings.Fields(x.args)...)...)
 		if r.code != x.code || !strings.Contains(r.out, x.says) || strings.Count(r.out, "\n") > 1 {
@@ -40,4 +43,16 @@ func TestCheckJudgesWhatHasAThreshold(t *testing.T) {
 		t.Errorf("json: exit %d %s%s", r.code, r.out, r.err)
 	}
 	c.with("TODOCTL_DATABASE_URL=postgres://x@127.0.0.1:1/x").fails(2, "check")
+}
+
+// TestCheckIsOneLine judges a queue whose name, made by hand, holds what the line is made of.
+func TestCheckIsOneLine(t *testing.T) {
+	t.Parallel()
+	c, conn, _ := withDB(t)
+	pgExec(t, conn, `INSERT INTO todos (queue) VALUES (E'a\nb|c''d')`)
+	r := c.fails(2, "check", "--max-depth", "0")
+	text, data, _ := strings.Cut(r.out, " | ")
+	if strings.Count(r.out, "\n") != 1 || strings.Contains(text, "|") || !strings.Contains(data, "c''d_depth'=1;;0;0") {
+		t.Errorf("%q", r.out)
+	}
 }

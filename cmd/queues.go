@@ -9,6 +9,7 @@ import (
 
 	"github.com/todoctl/todoctl/pkg/queue"
 	"github.com/todoctl/todoctl/pkg/render"
+	"github.com/todoctl/todoctl/pkg/todo"
 )
 
 const queuesHelp = `Count, for each queue, its live todos by condition and its dead letters, and tell the age in seconds of the
@@ -18,16 +19,21 @@ estimated from the statistics of the server, marked with ~, unless --exact count
 With --window also: todos that came in and that ended a second, the share of leases that failed or ran out, how
 long todos waited and work took (p50, p95), and when the queue is empty at this rate, or that it does not drain.
 This is drawn from the newest rows up to --scan-limit; where they cover less than the window, the rate is that of
-the time which they cover, and marked with ~.`
+the time which they cover, and marked with ~.
+
+-o prometheus prints OpenMetrics text. --textfile writes it to a file instead, whole or not at all, for the textfile
+collector of a node exporter.`
 
 const queuesExample = `  todoctl queues
   todoctl queues --window 1h
+  todoctl queues -o prometheus --textfile "$HOME/todoctl.prom"
   todoctl queues -q mail --jq '.[].dead'`
 
 type queuesOptions struct {
 	window durationFlag
 	limit  int
 	exact  bool
+	file   textFlag
 }
 
 func newQueues(app *App) *cobra.Command {
@@ -38,6 +44,9 @@ func newQueues(app *App) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.limit < 1 {
 				return usagef("--scan-limit: %d is not a number of rows", o.limit)
+			}
+			if app.Config.Value("output").Text == prometheus || o.file.value != nil {
+				return o.metrics(c, app)
 			}
 			shape := o.shape()
 			if err := app.Check(shape); err != nil {
@@ -59,7 +68,55 @@ func newQueues(app *App) *cobra.Command {
 	f.Var(&o.window, "window", "also rates, times and a forecast, over so long until now")
 	f.IntVar(&o.limit, "scan-limit", queue.FlowRows, "rows to draw rates and times from at most")
 	f.BoolVar(&o.exact, "exact", false, "estimate nothing: count done todos, and read the whole window")
+	f.Var(&o.file, "textfile", "write OpenMetrics text to this file, atomically")
+	_ = c.RegisterFlagCompletionFunc("textfile", completeFiles)
 	return exitStatus(c, database()...)
+}
+
+// metrics answers as OpenMetrics text, on stdout or in a file.
+func (o *queuesOptions) metrics(c *cobra.Command, app *App) error {
+	if v := app.Config.Value("output"); o.file.value != nil && v.Source == "--output" && v.Text != prometheus {
+		return usagef("--textfile: the file holds OpenMetrics text, not %s", v.Text).WithHint("todoctl queues -o prometheus --textfile FILE")
+	}
+	if app.Flags.JQ != "" || len(app.Flags.Fields) > 0 {
+		return usagef("--fields and --jq do not go with -o prometheus")
+	}
+	q, err := app.Queue(c.Context(), "queues")
+	if err != nil {
+		return err
+	}
+	only := c.Flags().Lookup("queue").Value.(*listFlag).values
+	var list []queue.Flow
+	if o.window.value != nil {
+		list, err = q.Flows(c.Context(), only, *o.window.value, o.scan(), o.exact)
+	} else {
+		var tallies []queue.Tally
+		tallies, err = q.Tallies(c.Context(), only, o.exact)
+		for _, t := range tallies {
+			list = append(list, queue.Flow{Tally: t})
+		}
+	}
+	if err != nil {
+		return err
+	}
+	text := metrics(list, o.window.value != nil, o.exact)
+	if o.file.value != nil {
+		err = replaceFile(*o.file.value, text)
+	} else {
+		_, err = app.Streams.Out.Write(text)
+	}
+	if err != nil {
+		return todo.Errorf(todo.CodeInternal, "write metrics: %v", err)
+	}
+	return nil
+}
+
+// scan is how many rows rates and times are drawn from.
+func (o *queuesOptions) scan() int {
+	if o.exact {
+		return math.MaxInt32
+	}
+	return o.limit
 }
 
 func (o *queuesOptions) shape() render.Shape {
@@ -89,11 +146,7 @@ func (o *queuesOptions) rows(ctx context.Context, app *App, q *queue.Client, onl
 		}
 		return rows, err
 	}
-	limit := o.limit
-	if o.exact {
-		limit = math.MaxInt32
-	}
-	list, err := q.Flows(ctx, only, *o.window.value, limit, o.exact)
+	list, err := q.Flows(ctx, only, *o.window.value, o.scan(), o.exact)
 	for _, f := range list {
 		if app.table() {
 			rows = append(rows, newFlowLine(f))

@@ -208,7 +208,9 @@ func runEnqueueFrom(c *cobra.Command, app *App, o *enqueueOptions, args []string
 		defer rejects.Close()
 		opt.Rejects = rejects
 	}
-	lines := intake.NewReader(in, opt)
+	p := app.progress("lines")
+	defer p.end()
+	lines := intake.NewReader(p.of(in), opt)
 	bulk := queue.BulkOptions{}
 	if o.skipInvalid {
 		bulk.Skip = lines.Skip
@@ -224,7 +226,11 @@ func runEnqueueFrom(c *cobra.Command, app *App, o *enqueueOptions, args []string
 	if err != nil {
 		return err
 	}
-	r, err := q.EnqueueMany(ctx, lines.Next, bulk)
+	r, err := q.EnqueueMany(ctx, func() (*queue.NewTodo, error) {
+		p.at(lines.Lines())
+		return lines.Next()
+	}, bulk)
+	p.end()
 	if err != nil {
 		return err
 	}

@@ -128,34 +128,7 @@ func (a *App) results(verb string, list []queue.Result, many bool) error {
 	if err := a.Report(shape, a.resultRows(list)...); err != nil {
 		return err
 	}
-	return a.refusals(verb, list)
-}
-
-// refusals tells each refusal, unless the answer already carries it, and sums them up.
-func (a *App) refusals(verb string, list []queue.Result) error {
-	count := map[todo.Code]int{}
-	refused := 0
-	for _, r := range list {
-		if r.Error == nil {
-			continue
-		}
-		refused++
-		count[r.Error.Code]++
-		if !a.json() && refused <= 20 {
-			render.Warning(a.Streams.Err, r.Error.Message, false)
-		}
-	}
-	if refused == 0 {
-		return nil
-	}
-	code := todo.CodePartial
-	if refused == len(list) {
-		code = todo.CodeConflict
-		if count[todo.CodeNotFound] == refused {
-			code = todo.CodeNotFound
-		}
-	}
-	e := todo.Errorf(code, "%s: %d of %d done, %d in conflict, %d not found", verb, len(list)-refused, len(list),
-		count[todo.CodeConflict], count[todo.CodeNotFound])
-	return e.With("done", len(list)-refused).With("conflict", count[todo.CodeConflict]).With("not_found", count[todo.CodeNotFound])
+	sum := tally{verb: verb, app: a}
+	sum.add(list)
+	return sum.err()
 }

@@ -32,11 +32,17 @@ func (a *App) lease(c *cobra.Command, verb string, args []string, force bool, ru
 	if err != nil {
 		return err
 	}
-	list, err := run(q, queue.LeaseParams{Receipts: receipts, Owner: owner, Named: named, Force: force})
+	some := func(part []todo.Receipt) ([]queue.Result, error) {
+		return run(q, queue.LeaseParams{Receipts: part, Owner: owner, Named: named, Force: force})
+	}
+	if many {
+		return a.batches(verb, receipts, some)
+	}
+	list, err := some(receipts)
 	if err != nil {
 		return err
 	}
-	return a.results(verb, list, many)
+	return a.results(verb, list, false)
 }
 
 // resultFlag reads --result: JSON, @FILE or -.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // session is a todoctl at a terminal, and what it has shown so far.
@@ -211,5 +212,35 @@ func TestTerminalNotes(t *testing.T) {
 	r := c.tty(200, "complete", receipt, "-o", "json")
 	if note := decode[struct{ Note string }](t, r.out).Note; !strings.Contains(note, "done before") {
 		t.Errorf("as JSON: %q", r.out)
+	}
+}
+
+// A long bulk enqueue tells a person how far it is, and clears that away at its end.
+func TestTerminalProgress(t *testing.T) {
+	t.Parallel()
+	s := newCLI(t).sit("enqueue", "-q", "q", "--from", "-")
+	shown, typed := make(chan struct{}), make(chan error)
+	go func() {
+		for {
+			select {
+			case <-shown:
+				typed <- nil
+				return
+			case <-time.After(50 * time.Millisecond): // nothing is told of what takes less than two seconds
+				if _, err := s.primary.WriteString("{}\n"); err != nil {
+					typed <- err
+					return
+				}
+			}
+		}
+	}()
+	s.until(" lines, ")
+	close(shown)
+	if err := <-typed; err != nil {
+		t.Fatal(err)
+	}
+	s.answer("\x04", "exit status 0")
+	if _, after, _ := strings.Cut(s.shown, " lines, "); !strings.Contains(after, "\r\x1b[K") || !strings.Contains(after, " created, 0 duplicates") {
+		t.Errorf("after the progress: %q", after)
 	}
 }

@@ -9,4 +9,5 @@ WITH l AS MATERIALIZED (
    ORDER BY t.id FOR UPDATE OF t)
 UPDATE todos t SET state = 'done', lease_expires_at = NULL, completed_at = greatest(now(), t.claimed_at), updated_at = now(),
        result = @result::text::jsonb
-  FROM l WHERE t.id = l.id RETURNING t.*, now() AS server_now
+  FROM l WHERE t.id = l.id RETURNING t.id, t.queue, t.state, t.owner, t.lease_expires_at, t.lease_seq, t.attempt, t.max_attempts,
+       t.run_at, t.next_retry_at, now() AS server_now

@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// fullPipe is how much a command gets with one write at most, but for a line that is longer: a pipe holds no more.
+const fullPipe = 64 << 10
+
 // group is one command that has several todos: it gets them as lines of JSON on stdin and answers
 // each with a line. With --batch it gets some and the end of input; with --stream it lives on.
 type group struct {
@@ -46,17 +49,25 @@ func (w *Worker) newGroup() (*group, error) {
 	return g, nil
 }
 
-// feed writes lines to the command's stdin. What a dead command did not read is settled by its end.
+// feed writes lines to the command's stdin, those that wait at once. What a dead command did not read is
+// settled by its end.
 func (g *group) feed() {
 	failed := false
+	var text []byte
 	for line := range g.lines {
-		if failed {
+		if text = append(text, line...); len(g.lines) > 0 && len(text) < fullPipe {
 			continue
 		}
-		if _, err := g.c.stdin.Write(line); err != nil {
-			failed = true
-			close(g.deaf)
+		if !failed {
+			if _, err := g.c.stdin.Write(text); err != nil {
+				failed = true
+				close(g.deaf)
+			}
 		}
+		if cap(text) > 4*fullPipe {
+			text = nil
+		}
+		text = text[:0]
 	}
 	_ = g.c.stdin.Close()
 }

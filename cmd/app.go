@@ -44,6 +44,8 @@ type GlobalFlags struct {
 	JQ     string
 	Quiet  bool
 	Yes    bool
+
+	ReadReplica bool // of the commands that only read
 }
 
 // Getenv returns a variable of the environment that the App was made with.
@@ -107,7 +109,7 @@ func (a *App) Close() {
 // ConnOptions returns how to reach the database that the settings name.
 func (a *App) ConnOptions(verb string) (dbconn.Options, error) {
 	d, err := a.Config.Database()
-	return dbconn.Options{URL: d.URL, Source: d.Source, Schema: d.Schema, AppName: "todoctl " + verb}, err
+	return dbconn.Options{URL: d.URL, Source: d.Source, Schema: d.Schema, AppName: "todoctl " + verb, Replica: a.Flags.ReadReplica}, err
 }
 
 // Queue connects, once, and returns the client.
@@ -147,6 +149,9 @@ func (a *App) Queue(ctx context.Context, verb string) (*queue.Client, error) {
 	}
 	a.queue, err = queue.Open(ctx, queue.Options{RetryBase: base, RetryCap: limit, BeforeImages: images, Who: who, Host: hostname(),
 		Connect: func(ctx context.Context) (*pgx.Conn, error) { return dbconn.ConnectConfig(ctx, cfg) }})
+	if err == nil && a.Flags.ReadReplica {
+		err = a.tellReplica(ctx, a.queue)
+	}
 	return a.queue, err
 }
 

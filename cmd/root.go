@@ -75,6 +75,7 @@ func newRoot(app *App) *cobra.Command {
 		newMigrate(app), newLocal(app), newConfig(app), newCompletion(app), newVersion(app))
 	root.AddCommand(topics(app)...)
 	root.SetHelpCommand(newHelp(app))
+	app.replicaFlag(root)
 	explainArguments(root)
 	refuseHelp(app, root)
 	return root

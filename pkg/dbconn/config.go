@@ -29,6 +29,7 @@ type Options struct {
 	Source  string // where it was said, for messages: "--database-url", "TODOCTL_DATABASE_URL", …
 	Schema  string // "" = the server's search_path as it stands
 	AppName string // application_name where the user has set none: "todoctl claim"
+	Replica bool   // a standby among several hosts is preferred; usage error where there is one host
 }
 
 // ParseConfig reads o as libpq would, with the PG* variables, the service file and the passfile.
@@ -66,6 +67,13 @@ func ParseConfig(o Options) (*pgx.ConnConfig, error) {
 	cfg.StatementCacheCapacity, cfg.DescriptionCacheCapacity = 0, 0
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = DefaultConnectTimeout
+	}
+	if o.Replica {
+		if !severalHosts(cfg) {
+			return nil, usage(o.Source, "--read-replica needs a standby to read from, and this names one server").
+				WithHint("name the standbys beside it: host=db1,db2, or postgres://db1,db2/…")
+		}
+		cfg.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPreferStandby
 	}
 	limitNetwork(cfg)
 	// A cancelled context cancels the statement on the server and keeps the connection; without this

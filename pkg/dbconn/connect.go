@@ -113,6 +113,16 @@ func tlsOnly(cfg *pgx.ConnConfig) bool {
 	return cfg.TLSConfig != nil
 }
 
+// severalHosts says whether cfg names more than one server.
+func severalHosts(cfg *pgx.ConnConfig) bool {
+	for _, f := range cfg.Fallbacks {
+		if f.Host != cfg.Host || f.Port != cfg.Port {
+			return true
+		}
+	}
+	return false
+}
+
 // servers lists host:port of every host in cfg, once.
 func servers(cfg *pgx.ConnConfig) string {
 	list := []string{address(cfg.Host, cfg.Port)}

@@ -147,12 +147,22 @@ func (a *App) Queue(ctx context.Context, verb string) (*queue.Client, error) {
 	if err != nil {
 		who = a.me() // the verbs that need the setting refuse it themselves
 	}
-	a.queue, err = queue.Open(ctx, queue.Options{RetryBase: base, RetryCap: limit, BeforeImages: images, Who: who, Host: hostname(),
+	a.queue, err = queue.Open(ctx, queue.Options{RetryBase: base, RetryCap: limit, BeforeImages: images, Who: who, Host: hostname(), Told: a.tellFaults(),
 		Connect: func(ctx context.Context) (*pgx.Conn, error) { return dbconn.ConnectConfig(ctx, cfg) }})
 	if err == nil && a.Flags.ReadReplica {
 		err = a.tellReplica(ctx, a.queue)
 	}
 	return a.queue, err
+}
+
+// tellFaults warns of the first rows that a verb had to leave out.
+func (a *App) tellFaults() func(string, error) {
+	n := 0
+	return func(id string, why error) {
+		if n++; n <= 20 {
+			a.Warn("%s is left out: %v", id, why)
+		}
+	}
 }
 
 // renderOptions returns what the user and the terminal ask of an answer. now is the server's clock

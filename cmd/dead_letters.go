@@ -70,5 +70,5 @@ func newPurge(app *App) *cobra.Command {
 	s.filters = app.filterFlags(c, false)
 	s.flags(c)
 	c.Flags().Var(&reason, "reason", "why, for the journal")
-	return exitStatus(c, database(todo.CodeUnknown)...)
+	return exitStatus(c, database(todo.CodePartial, todo.CodeUnknown)...)
 }

@@ -106,7 +106,11 @@ func (s *sweep) byFilter(ctx context.Context, app *App) error {
 	if err != nil {
 		return err
 	}
-	if err := app.Check(sweepShape()); err != nil {
+	shape := sweepShape()
+	if s.dryRun && s.verb == "retry" {
+		shape = app.retryCountsShape()
+	}
+	if err := app.Check(shape); err != nil {
 		return err
 	}
 	if !s.dryRun && !app.Flags.Yes && (!app.Streams.InTTY || !app.Streams.ErrTTY) {
@@ -117,6 +121,15 @@ func (s *sweep) byFilter(ctx context.Context, app *App) error {
 		return err
 	}
 	var scanned queue.Scanned
+	if s.dryRun && s.verb == "retry" {
+		groups, err := q.Counts(ctx, f, &scanned, nil)
+		if err != nil {
+			return filterFault(err)
+		}
+		matched, err := app.reportCounts(groups)
+		app.noteUnknownQueues(ctx, q, f, matched)
+		return err
+	}
 	n := queue.Sweep{Verb: s.verb}
 	if s.dryRun || !app.Flags.Yes {
 		if n.Matched, err = q.Count(ctx, f, &scanned); err != nil {
@@ -142,7 +155,10 @@ func (s *sweep) byFilter(ctx context.Context, app *App) error {
 	if app.Flags.Yes {
 		app.noteUnknownQueues(ctx, q, f, n.Matched)
 	}
-	return app.Report(sweepShape(), n)
+	if err := app.Report(sweepShape(), n); err != nil {
+		return err
+	}
+	return app.faults(n)
 }
 
 // noteUnknownQueues warns of a queue in the filter that nobody has ever used: most likely a misspelt one.

@@ -1,10 +1,14 @@
 -- Gives dead letters, and by id those that wait for a retry, a fresh budget of attempts.
--- Guard: dead with its key reserved or without a key; waiting for a retry where that was asked for. Index: todos_pkey.
+-- Guard: dead with its key reserved or without a key; waiting for a retry where that was asked for; and as a plan has it,
+-- where one is applied. Index: todos_pkey.
 WITH l AS MATERIALIZED (
   SELECT id, to_jsonb(o) - '{payload,result,available_at}'::text[] AS image FROM todos o
    WHERE id = ANY (@ids::text[]) AND state = 'failed'
      AND (CASE WHEN next_retry_at IS NULL THEN @dead::bool AND (idempotency_key IS NULL OR id = ANY (@reserved::text[]))
                ELSE @retrying::bool END)
+     AND (@stamps::text[] IS NULL OR EXISTS (
+            SELECT 1 FROM unnest(@ids::text[], @seqs::int[], @stamps::text[]::timestamptz[]) u(id, seq, stamp)
+             WHERE u.id = o.id AND u.seq = o.lease_seq AND u.stamp = o.updated_at))
    ORDER BY id FOR UPDATE),
 f AS (
   UPDATE todos t SET state = 'pending', attempt = 0, max_attempts = coalesce(@max_attempts::int, t.max_attempts),

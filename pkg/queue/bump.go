@@ -22,7 +22,7 @@ func (c *Client) Bump(ctx context.Context, ids []string, p BumpParams) ([]Result
 	if err != nil {
 		return nil, err
 	}
-	return c.byID(ctx, o, ids, p.apply)
+	return c.byID(ctx, o, ids, p.apply, nil)
 }
 
 // BumpAll moves what a filter matches forward.
@@ -31,7 +31,7 @@ func (c *Client) BumpAll(ctx context.Context, f Filter, p BumpParams, progress f
 	if err != nil {
 		return Sweep{Verb: "bump"}, err
 	}
-	return c.byFilter(ctx, o, f, p.apply, progress)
+	return c.byFilter(ctx, o, f, p.apply, nil, progress)
 }
 
 func (p BumpParams) options() map[string]any {

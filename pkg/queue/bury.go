@@ -20,7 +20,7 @@ func (c *Client) Bury(ctx context.Context, ids []string, p BuryParams) ([]Result
 	if err != nil {
 		return nil, err
 	}
-	return c.byID(ctx, o, ids, p.apply)
+	return c.byID(ctx, o, ids, p.apply, nil)
 }
 
 // BuryAll makes dead letters of what a filter matches.
@@ -29,7 +29,7 @@ func (c *Client) BuryAll(ctx context.Context, f Filter, p BuryParams, progress f
 	if err != nil {
 		return Sweep{Verb: "bury"}, err
 	}
-	return c.byFilter(ctx, o, f, p.apply, progress)
+	return c.byFilter(ctx, o, f, p.apply, nil, progress)
 }
 
 func (p BuryParams) options() map[string]any {
@@ -58,5 +58,5 @@ func (c *Client) Purge(ctx context.Context, f Filter, reason *string, progress f
 	}
 	return c.byFilter(ctx, o, f, func(x *tx, op string, ids []string, changed map[string]todo.Todo) error {
 		return x.do(step{name: "purge", args: pgx.StrictNamedArgs{"op": op, "ids": ids}, row: keep(changed)})
-	}, progress)
+	}, nil, progress)
 }

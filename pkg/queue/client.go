@@ -24,9 +24,10 @@ type Options struct {
 	RetryCap    time.Duration                            // longest backoff; 0 is 15 min
 	LockTimeout time.Duration                            // longest wait for a row lock where the role sets none; 0 is 10 s
 
-	Who          string        // who an operator's verbs are journaled for; "" is the database's role
-	Host         string        // where that is
-	BeforeImages time.Duration // how long the journal keeps what undo needs; 0 is 7 days
+	Who          string                     // who an operator's verbs are journaled for; "" is the database's role
+	Host         string                     // where that is
+	Told         func(id string, why error) // hears of each row that a verb by filter left out because of a fault of its own; nil: nobody
+	BeforeImages time.Duration              // how long the journal keeps what undo needs; 0 is 7 days
 }
 
 // Client runs transitions on one connection. It is not for concurrent use: one goroutine, one Client.

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,14 +26,14 @@ type Sweep struct {
 type apply func(x *tx, op string, ids []string, changed map[string]todo.Todo) error
 
 // byID runs an operator's verb on named todos, each part in one transaction, and classifies what it refused.
-func (c *Client) byID(ctx context.Context, o *op, ids []string, a apply) ([]Result, error) {
+func (c *Client) byID(ctx context.Context, o *op, ids []string, a apply, p *pace) ([]Result, error) {
 	var receipts []todo.Receipt
 	for _, id := range ids {
 		receipts = append(receipts, todo.Receipt{ID: id})
 	}
 	receipts = distinct(receipts)
 	changed := map[string]todo.Todo{}
-	for _, part := range parts(receipts) {
+	for part := range slices.Chunk(receipts, p.size(whole)) {
 		names, _ := split(part)
 		some, err := c.applied(ctx, o, names, a)
 		if err != nil {
@@ -43,6 +44,9 @@ func (c *Client) byID(ctx context.Context, o *op, ids []string, a apply) ([]Resu
 		}
 		for id, t := range some {
 			changed[id] = t
+		}
+		if err := p.moved(ctx, len(some)); err != nil {
+			return nil, err
 		}
 	}
 	if len(changed) > 0 {
@@ -91,58 +95,41 @@ func (c *Client) applied(ctx context.Context, o *op, ids []string, a apply) (map
 	return changed, err
 }
 
-// byFilter runs an operator's verb on what a filter matches: up to a thousand in one transaction,
-// beyond that in guarded parts, each after the last id of the one before. progress is told after each.
-func (c *Client) byFilter(ctx context.Context, o *op, f Filter, a apply, progress func(Sweep)) (Sweep, error) {
-	s := Sweep{Verb: o.verb}
+// byFilter runs an operator's verb on what a filter matches: up to a thousand in one transaction, beyond that or at a pace in
+// guarded parts, each after the last id of the one before. progress is told after each.
+func (c *Client) byFilter(ctx context.Context, o *op, f Filter, a apply, p *pace, progress func(Sweep)) (Sweep, error) {
+	w := &sweeping{Sweep: Sweep{Verb: o.verb}}
 	var ids []string
 	flush := func() error {
-		if len(ids) == 0 {
-			return nil
-		}
-		changed, err := c.applied(ctx, o, ids, a)
-		if err != nil {
+		before := w.Changed
+		if err := c.sweep(ctx, o, ids, a, w); err != nil {
 			return err
 		}
-		if s.Changed += len(changed); s.Changed > 0 {
-			s.Op = &o.id
-		}
-		var missed []todo.Receipt
-		for _, id := range ids {
-			if _, ok := changed[id]; !ok {
-				missed = append(missed, todo.Receipt{ID: id})
-			}
-		}
 		ids = ids[:0]
-		seen, err := c.classify(ctx, missed)
-		for _, r := range missed {
-			if v, ok := seen[r.ID]; ok && v.liveID != nil && v.todo.Condition == todo.IsDead {
-				s.Superseded++
-			} else {
-				s.Skipped++
-			}
-		}
 		if progress != nil {
-			progress(s)
+			progress(w.Sweep)
 		}
-		return err
+		return p.moved(ctx, w.Changed-before)
 	}
 	for t, err := range c.List(ctx, f, Page{}, &Scanned{}) {
 		if err != nil {
-			return s, err
+			return w.Sweep, err
 		}
-		s.Matched++
-		if ids = append(ids, t.ID); len(ids) == whole {
+		w.Matched++
+		if ids = append(ids, t.ID); len(ids) == p.size(whole) {
 			if err := flush(); err != nil {
-				return s, err
+				return w.Sweep, err
 			}
 		}
 	}
-	err := flush()
-	if s.Changed > 0 {
+	var err error
+	if len(ids) > 0 {
+		err = flush()
+	}
+	if w.Changed > 0 {
 		c.dropImages(ctx, 1)
 	}
-	return s, err
+	return w.Sweep, err
 }
 
 // keep stores the rows of an operator's statement by id.

@@ -74,7 +74,9 @@ func batches() []planned {
 		add("release", held(pgx.StrictNamedArgs{"delay": nil, "error": nil}), 2*n)
 		add("reap", pgx.StrictNamedArgs{"expired": ""}, 2*n)
 		add("bury", pgx.StrictNamedArgs{"op": "op_1", "force": false, "reason": nil, "fingerprint": ""}, 2*n)
-		add("retry", pgx.StrictNamedArgs{"op": "op_1", "reserved": ids, "dead": true, "retrying": true, "max_attempts": nil, "delay": time.Duration(0)}, 2*n)
+		add("retry", pgx.StrictNamedArgs{"op": "op_1", "reserved": ids, "dead": true, "retrying": true, "max_attempts": nil, "delay": time.Duration(0),
+			"seqs": nil, "stamps": nil}, 2*n)
+		add("plan_part", pgx.StrictNamedArgs{"op": "op_1", "seqs": seqs, "stamps": make([]*string, n), "limit": 20}, n)
 		add("undo", pgx.StrictNamedArgs{"op": "op_2", "undoes": "op_1", "reserved": ids}, 2*n)
 		add("purge", pgx.StrictNamedArgs{"op": "op_1"}, 2*n)
 		add("prune", pgx.StrictNamedArgs{"op": "op_1"}, 2*n)

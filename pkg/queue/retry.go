@@ -15,6 +15,7 @@ type RetryParams struct {
 	Delay       time.Duration // before they are due
 	Retrying    bool          // by filter: those that wait out a backoff, instead of the dead
 	Reason      *string       // for the journal
+	Rate        float64       // at most so many todos a second, in small transactions; 0 is no bound
 }
 
 // Retry gives named todos, dead or waiting for a retry, a fresh budget of attempts.
@@ -23,7 +24,7 @@ func (c *Client) Retry(ctx context.Context, ids []string, p RetryParams) ([]Resu
 	if err != nil {
 		return nil, err
 	}
-	return c.byID(ctx, o, ids, p.apply(true, true))
+	return c.byID(ctx, o, ids, p.apply(true, true), newPace(p.Rate))
 }
 
 // RetryAll does the same for what a filter matches: the dead, or with Retrying those that wait.
@@ -32,7 +33,7 @@ func (c *Client) RetryAll(ctx context.Context, f Filter, p RetryParams, progress
 	if err != nil {
 		return Sweep{Verb: "retry"}, err
 	}
-	return c.byFilter(ctx, o, f, p.apply(!p.Retrying, p.Retrying), progress)
+	return c.byFilter(ctx, o, f, p.apply(!p.Retrying, p.Retrying), newPace(p.Rate), progress)
 }
 
 // options are what the journal notes beside the filter.
@@ -56,9 +57,13 @@ func (p RetryParams) apply(dead, retrying bool) apply {
 				return err
 			}
 		}
-		return x.do(step{name: "retry", args: pgx.StrictNamedArgs{"op": op, "ids": ids, "reserved": reserved, "dead": dead, "retrying": retrying,
-			"max_attempts": p.MaxAttempts, "delay": p.Delay}, row: keep(changed)})
+		return x.do(p.step(op, ids, reserved, dead, retrying, changed))
 	}
+}
+
+func (p RetryParams) step(op string, ids, reserved []string, dead, retrying bool, changed map[string]todo.Todo) step {
+	return step{name: "retry", args: pgx.StrictNamedArgs{"op": op, "ids": ids, "reserved": reserved, "dead": dead, "retrying": retrying,
+		"max_attempts": p.MaxAttempts, "delay": p.Delay, "seqs": nil, "stamps": nil}, row: keep(changed)}
 }
 
 // reserve takes the keys of the dead ones among some todos until the commit, and returns those whose key it got. Keys come

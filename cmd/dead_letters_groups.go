@@ -60,7 +60,9 @@ func newGroups(app *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			end := app.busy("grouping dead letters")
 			list, err := q.Groups(c.Context(), f, g, limit)
+			end()
 			if err != nil {
 				return filterFault(err)
 			}

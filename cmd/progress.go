@@ -90,3 +90,33 @@ func (p *progress) end() {
 		p.last = p.start
 	}
 }
+
+// busy tells a person on a terminal, from the third second on, for how long one statement has been at work.
+// The function that it returns ends that.
+func (a *App) busy(what string) (end func()) {
+	if !a.Streams.ErrTTY || a.Flags.Quiet {
+		return func() {}
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		start, shown := time.Now(), false
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				if shown {
+					fmt.Fprint(a.Streams.Err, "\r\x1b[K")
+				}
+				return
+			case now := <-tick.C:
+				if d := now.Sub(start); d >= 2*time.Second {
+					shown = true
+					fmt.Fprintf(a.Streams.Err, "\r\x1b[K%s, %ds", what, int(d.Seconds()))
+				}
+			}
+		}
+	}()
+	return func() { close(stop); <-stopped }
+}

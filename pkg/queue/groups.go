@@ -20,7 +20,7 @@ type Group struct {
 	First       todo.Time `json:"first"` // when the first of them died
 	Last        todo.Time `json:"last"`
 	Attempts    int64     `json:"attempts"`
-	Sample      *string   `json:"sample"` // the newest error, its beginning
+	Sample      *string   `json:"sample"` // the error of the newest todo, its beginning
 }
 
 // GroupBy says what the members of a group have in common.

@@ -32,6 +32,7 @@ type App struct {
 	Flags   GlobalFlags
 
 	start   time.Time
+	told    bool   // which database is meant
 	running bool   // the command line was accepted
 	fault   error  // of the command line, where the parser has no way to return one
 	cancel  func() // of the deadline
@@ -224,25 +225,37 @@ func (a *App) Warn(format string, args ...any) {
 
 func (a *App) warnText(text string) { a.Warn("%s", text) }
 
-// Confirm asks before a verb touches what nobody named. Where nobody can be asked it needs --yes.
+// Confirm asks before a verb touches what nobody named, in production by the name of the profile. Where nobody can be asked it
+// needs --yes.
 func (a *App) Confirm(ctx context.Context, question string) error {
 	if a.Flags.Yes {
 		return nil
 	}
+	profile, err := a.production()
+	if err != nil {
+		return err
+	}
 	if !a.Streams.InTTY || !a.Streams.ErrTTY {
+		if profile != "" {
+			question += " (profile " + profile + " is production)"
+		}
 		return usagef("not confirmed: %s", question).WithHint("say --yes to do it, or --dry-run to see what it would do")
 	}
-	fmt.Fprintf(a.Streams.Err, "%s [y/N] ", render.Clean(question))
+	how := "[y/N]"
+	if profile != "" {
+		how = "this is production: type " + profile + " to do it:"
+	}
+	fmt.Fprintf(a.Streams.Err, "%s %s ", render.Clean(question), render.Clean(how))
 	answer := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(a.Streams.In).ReadString('\n')
-		answer <- strings.ToLower(strings.TrimSpace(line))
+		answer <- strings.TrimSpace(line)
 	}()
 	select {
 	case <-ctx.Done():
 		return dbconn.ReadError(ctx, ctx.Err())
 	case s := <-answer:
-		if s == "y" || s == "yes" {
+		if yes := strings.ToLower(s); profile == "" && (yes == "y" || yes == "yes") || profile != "" && s == profile {
 			return nil
 		}
 		return usagef("not confirmed; nothing was changed")

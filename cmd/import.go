@@ -89,6 +89,9 @@ func runImport(c *cobra.Command, app *App, o *importOptions, file string) error 
 	if err := app.Check(shape); err != nil {
 		return err
 	}
+	if err := app.target("import"); err != nil {
+		return err
+	}
 	if file == "-" && !o.dryRun && !app.Flags.Yes {
 		return usagef("not confirmed: standard input is what is read").WithHint("say --yes to do it, or --dry-run to see what it would do")
 	}

@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/todoctl/todoctl/pkg/intake"
@@ -27,6 +29,11 @@ func (a *App) lease(c *cobra.Command, verb string, args []string, force bool, ru
 	}
 	if err := a.Check(resultShape(many)); err != nil {
 		return err
+	}
+	if force && len(receipts) > 0 {
+		if err := a.guard(c.Context(), verb, fmt.Sprintf("%s %d todos, whoever holds them?", verb, len(receipts))); err != nil {
+			return err
+		}
 	}
 	q, err := a.Queue(c.Context(), verb)
 	if err != nil {

@@ -138,6 +138,9 @@ func newMigrateDown(app *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := app.target("migrate down"); err != nil {
+				return err
+			}
 			return app.down(c.Context(), m, identity, all, dryRun)
 		},
 	}

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,9 @@ func newPause(app *App) *cobra.Command {
 			}
 			shape := pausedShape(len(queues) > 1)
 			if err := app.Check(shape); err != nil {
+				return err
+			}
+			if err := app.guard(c.Context(), "pause", "pause "+strings.Join(queues, ", ")+"?"); err != nil {
 				return err
 			}
 			by, _, err := app.Owner()

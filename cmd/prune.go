@@ -51,6 +51,9 @@ func newPrune(app *App) *cobra.Command {
 			if err := app.Check(shape); err != nil {
 				return err
 			}
+			if err := app.target("prune"); err != nil {
+				return err
+			}
 			if !dryRun {
 				if err := app.Confirm(c.Context(), "prune for good?"); err != nil {
 					return err

@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/todoctl/todoctl/pkg/todo"
@@ -23,6 +25,9 @@ func newResume(app *App) *cobra.Command {
 			}
 			shape := pausedShape(len(queues) > 1)
 			if err := app.Check(shape); err != nil {
+				return err
+			}
+			if err := app.guard(c.Context(), "resume", "resume "+strings.Join(queues, ", ")+"?"); err != nil {
 				return err
 			}
 			q, err := app.Queue(c.Context(), "resume")

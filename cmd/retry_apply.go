@@ -76,6 +76,9 @@ func (o *planFlags) applied(ctx context.Context, app *App, dry bool) error {
 		return err
 	}
 	defer p.file.Close()
+	if err := app.target("retry"); err != nil {
+		return err
+	}
 	question := fmt.Sprintf("retry the %d todos of %s?", p.todos, p.name)
 	if !dry && !app.Flags.Yes && (!app.Streams.InTTY || !app.Streams.ErrTTY) {
 		return app.Confirm(ctx, question)

@@ -75,6 +75,9 @@ func (s *sweep) plan(ctx context.Context, app *App, p queue.RetryParams, name st
 	if err := app.Check(app.retryCountsShape()); err != nil {
 		return err
 	}
+	if err := app.target(s.verb); err != nil {
+		return err
+	}
 	q, err := app.Queue(ctx, s.verb)
 	if err != nil {
 		return err

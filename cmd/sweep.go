@@ -53,6 +53,9 @@ func (s *sweep) byID(ctx context.Context, app *App, args []string) error {
 	if err := app.Check(resultShape(many)); err != nil {
 		return err
 	}
+	if err := s.guard(ctx, app, len(receipts)); err != nil {
+		return err
+	}
 	q, err := app.Queue(ctx, s.verb)
 	if err != nil {
 		return err
@@ -65,6 +68,14 @@ func (s *sweep) byID(ctx context.Context, app *App, args []string) error {
 		return err
 	}
 	return app.results(s.verb, list, many)
+}
+
+// guard shows the target, and in production asks before what was named is changed.
+func (s *sweep) guard(ctx context.Context, app *App, n int) error {
+	if s.dryRun || n == 0 {
+		return app.target(s.verb)
+	}
+	return app.guard(ctx, s.verb, fmt.Sprintf("%s %d todos?", s.verb, n))
 }
 
 // dryIDs tells which of the named todos are there, and changes nothing.
@@ -111,6 +122,9 @@ func (s *sweep) byFilter(ctx context.Context, app *App) error {
 		shape = app.retryCountsShape()
 	}
 	if err := app.Check(shape); err != nil {
+		return err
+	}
+	if err := app.target(s.verb); err != nil {
 		return err
 	}
 	if !s.dryRun && !app.Flags.Yes && (!app.Streams.InTTY || !app.Streams.ErrTTY) {

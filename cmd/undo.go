@@ -42,6 +42,9 @@ func runUndo(c *cobra.Command, app *App, p queue.UndoParams) error {
 	if err := app.Check(shape); err != nil {
 		return err
 	}
+	if err := app.target("undo"); err != nil {
+		return err
+	}
 	if !p.DryRun && !app.Flags.Yes && (!app.Streams.InTTY || !app.Streams.ErrTTY) {
 		return app.Confirm(ctx, "undo "+p.Op)
 	}

@@ -50,14 +50,18 @@ func (c *Client) Claim(ctx context.Context, p ClaimParams) ([]todo.Todo, error) 
 		}
 		got = append(got, claimed...)
 		switch {
-		case len(claimed)+buried == 0:
+		case len(claimed)+len(buried) == 0:
 			if empty++; empty == 2 && seen.bounded && len(got) == 0 && !(p.Again && m.recent()) {
 				m.lift()
 				empty = 0
 			}
 			continue
-		case buried > 0 && len(got) < want:
-			if err := c.buryCapped(ctx, p); err != nil && len(got) == 0 {
+		case len(buried) > 0:
+			c.tellEnded(ctx, buried)
+			if len(got) < want {
+				err = c.buryCapped(ctx, p)
+			}
+			if err != nil && len(got) == 0 {
 				return nil, err
 			}
 		}
@@ -70,8 +74,8 @@ func (c *Client) Claim(ctx context.Context, p ClaimParams) ([]todo.Todo, error) 
 	return got, nil
 }
 
-// claimOnce runs one claim statement and counts apart what it dead-lettered.
-func (c *Client) claimOnce(ctx context.Context, p ClaimParams, n int, m *mark) (claimed []todo.Todo, buried int, seen look, err error) {
+// claimOnce runs one claim statement and names apart what it dead-lettered.
+func (c *Client) claimOnce(ctx context.Context, p ClaimParams, n int, m *mark) (claimed []todo.Todo, buried []string, seen look, err error) {
 	s := step{name: "claim", args: pgx.StrictNamedArgs{
 		"owner": p.Owner, "ttl": p.TTL, "n": n, "expired": todo.Fingerprint(expired)}}
 	if len(p.Queues) == 1 {
@@ -83,7 +87,7 @@ func (c *Client) claimOnce(ctx context.Context, p ClaimParams, n int, m *mark) (
 	low := m.bound()
 	s.low = lowSetting(low)
 	first := !m.read
-	claimed, all, err := c.claimStep(ctx, s, &seen, func() []step {
+	claimed, buried, err = c.claimStep(ctx, s, &seen, func() []step {
 		seen = look{bounded: !low.IsZero()}
 		if first {
 			return []step{m.step(&seen)}
@@ -91,31 +95,38 @@ func (c *Client) claimOnce(ctx context.Context, p ClaimParams, n int, m *mark) (
 		return nil
 	})
 	if err != nil {
-		return nil, 0, seen, err
+		return nil, nil, seen, err
 	}
 	m.read = true
 	m.learn(seen)
 	m.save(ctx, c, seen)
-	return claimed, all - len(claimed), seen, nil
+	return claimed, buried, seen, nil
 }
 
 // claimStep runs a statement that claims, after what before returns, and notes what it saw.
-func (c *Client) claimStep(ctx context.Context, s step, seen *look, before func() []step) (claimed []todo.Todo, all int, err error) {
+func (c *Client) claimStep(ctx context.Context, s step, seen *look, before func() []step) (claimed []todo.Todo, buried []string, err error) {
 	err = c.run(ctx, writes, func() []step {
-		claimed, all = nil, 0
+		claimed, buried = nil, nil
 		steps := before()
 		s.row = func(row pgx.CollectableRow) error {
 			t, x, err := scan(row)
-			all++
 			seen.note(t, x)
 			if t.State == todo.Claimed {
 				claimed = append(claimed, t)
+			} else {
+				buried = append(buried, t.ID)
 			}
 			return err
 		}
 		return append(steps, s)
 	})
-	return claimed, all, err
+	return claimed, buried, err
+}
+
+// tellEnded wakes who waits for the end of todos that a claim dead-lettered. A fault is none of the claim's: they
+// look again by themselves within seconds.
+func (c *Client) tellEnded(ctx context.Context, ids []string) {
+	_ = c.run(ctx, repeats, func() []step { return []step{notify(ids, nil)} })
 }
 
 // buryCapped dead-letters a whole run of todos at their cap, so that they do not cost a claim one
@@ -181,9 +192,12 @@ func (c *Client) ClaimID(ctx context.Context, id, owner string, ttl time.Duratio
 	s := step{name: "claim_id", args: pgx.StrictNamedArgs{
 		"id": id, "owner": owner, "ttl": ttl, "expired": todo.Fingerprint(expired)}}
 	for miss := 0; miss < 2; miss++ {
-		claimed, _, err := c.claimStep(ctx, s, &look{}, func() []step { return nil })
+		claimed, buried, err := c.claimStep(ctx, s, &look{}, func() []step { return nil })
 		if err != nil {
 			return todo.Todo{}, err
+		}
+		if len(buried) > 0 {
+			c.tellEnded(ctx, buried)
 		}
 		if len(claimed) == 1 {
 			return claimed[0], nil

@@ -102,3 +102,11 @@ func TestListHoldsNothingWhileItIsRead(t *testing.T) {
 		}
 	}
 }
+
+// is fails the test unless the error has this code.
+func (w *world) is(code todo.Code, err error) {
+	w.t.Helper()
+	if todo.CodeOf(err) != code {
+		w.t.Fatalf("%v, not %s", err, code)
+	}
+}

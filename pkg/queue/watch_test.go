@@ -99,17 +99,30 @@ func TestWatchTodo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
+	capped := func(t todo.Todo) {
+		w.exec("UPDATE todos SET max_attempts = 1 WHERE id = $1", t.ID)
+		w.lapse(t.ID)
+	}
 	for name, end := range map[string]func(todo.Todo){
 		"complete":      func(t todo.Todo) { w.done(w.Complete(ctx, lease(t), nil)) },
 		"complete each": func(t todo.Todo) { w.done(w.CompleteEach(ctx, []Completion{{Receipt: receipt(t)}})) },
 		"fail":          func(t todo.Todo) { w.done(w.Fail(ctx, lease(t), FailParams{Error: "x", Dead: true})) },
 		"bury":          func(t todo.Todo) { w.done(w.Bury(ctx, []string{t.ID}, BuryParams{Force: true})) },
 		"reap": func(t todo.Todo) {
-			w.exec("UPDATE todos SET max_attempts = 1 WHERE id = $1", t.ID)
-			w.lapse(t.ID)
+			capped(t)
 			if r, err := w.Reap(ctx, nil, false, nil); err != nil || r.Dead != 1 {
 				w.t.Fatal(r, err)
 			}
+		},
+		"claim at its cap": func(t todo.Todo) {
+			capped(t)
+			_, err := w.Claim(ctx, one("q", "b"))
+			w.is(todo.CodeEmpty, err)
+		},
+		"claim by id at its cap": func(t todo.Todo) {
+			capped(t)
+			_, err := w.ClaimID(ctx, t.ID, "b", time.Minute)
+			w.is(todo.CodeConflict, err)
 		},
 	} {
 		id := w.add("q")

@@ -11,10 +11,12 @@ import (
 )
 
 const (
-	maxClaim  = 500                    // todos that one statement claims at most
-	ahead     = 100 * time.Millisecond // of work that is claimed beforehand, when commands are short
-	awayFirst = time.Second            // first pause while the database is away
-	awayLast  = 30 * time.Second       // and the longest
+	maxClaim   = 500                    // todos that one statement claims at most
+	maxBytes   = 64 << 20               // of payloads that a worker holds, as far as the last ones tell
+	firstClaim = 50                     // todos that the first one claims, before that is known
+	ahead      = 100 * time.Millisecond // of work that is claimed beforehand, when commands are short
+	awayFirst  = time.Second            // first pause while the database is away
+	awayLast   = 30 * time.Second       // and the longest
 )
 
 // dispatch claims and starts until the end, then sees the last commands out.
@@ -22,7 +24,7 @@ func (w *Worker) dispatch(ctx, background context.Context) error {
 	// A drain does not wait for what is to come; enqueue would pay for notifying it.
 	watch := queue.NewWatch(w.store.q, w.opt.Claim.Queues, w.opt.Listen && !w.opt.Drain, w.opt.Warn)
 	defer func() { _ = w.store.do(func(*queue.Client) error { watch.Close(background); return nil }) }()
-	f := &feed{w: w, idleSince: time.Now()}
+	f := &feed{w: w, idleSince: time.Now(), size: -1}
 	var err error
 	for ctx.Err() == nil && w.broken.Load() == nil {
 		f.start()

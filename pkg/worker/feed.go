@@ -23,6 +23,7 @@ type feed struct {
 	notBefore time.Time     // the database is away: not before then
 	pause     time.Duration // how long it is waited for
 	groups    []*group      // streams that live on
+	size      int           // bytes of a payload lately, the larger ones counting longer
 }
 
 // away says that it is too early to ask the database again.
@@ -151,7 +152,26 @@ func (f *feed) wanted() int {
 	if room <= 0 && len(f.buffer) > f.w.spawn.ahead(o.Concurrency)/2 {
 		return 0 // refill in gulps: a statement for each command that ends would cost more than the command
 	}
-	return min(n, maxClaim)
+	return min(n, f.fitting())
+}
+
+// fitting is how many todos one statement may claim, so that all payloads that the worker has fit into maxBytes; but
+// one for each command. What nobody has seen yet is looked at by few.
+func (f *feed) fitting() int {
+	if f.size < 0 {
+		return firstClaim
+	}
+	has := int(f.w.inflight.Load()) + len(f.buffer)
+	return min(max(max(maxBytes/max(f.size, 1), f.w.opt.Concurrency)-has, 0), maxClaim)
+}
+
+// weigh notes how large the payloads of an answer are.
+func (f *feed) weigh(got []todo.Todo) {
+	sum := 0
+	for i := range got {
+		sum += len(got[i].Payload)
+	}
+	f.size = max(sum/len(got), f.size-f.size/8)
 }
 
 // claim claims up to n. A database that is away is told once and waited for. A signal to end leaves the
@@ -174,6 +194,7 @@ func (f *feed) claim(ctx context.Context, watch *queue.Watch, n int) (due todo.T
 	switch {
 	case err == nil:
 		f.claimed += len(got)
+		f.weigh(got)
 		f.buffer = append(f.buffer, f.w.hold(got, asked)...)
 		found = true
 	case errors.Is(err, todo.ErrEmpty):

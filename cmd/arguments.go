@@ -72,6 +72,7 @@ func refuseHelp(app *App, root *cobra.Command) {
 			app.fault = unknownCommand(c, c.Flags().Arg(0))
 			return
 		}
+		finishHelp(c)
 		show(c, args)
 	})
 }

@@ -75,19 +75,32 @@ func exitCode(err error) int {
 	return 1
 }
 
-// exitStatus ends the help of a command with its exit codes. Those that every command can end with
-// are added to the ones given.
+// exitCodesOf annotates a command with the names of its exit codes.
+const exitCodesOf = "exit-codes"
+
+// exitStatus notes the exit codes with which the help of a command ends. Those that every command can end
+// with are added to the ones given.
 func exitStatus(c *cobra.Command, codes ...todo.Code) *cobra.Command {
-	codes = append(codes, "ok", todo.CodeInternal, todo.CodeUsage)
+	names := "ok," + string(todo.CodeInternal) + "," + string(todo.CodeUsage)
+	for _, code := range codes {
+		names += "," + string(code)
+	}
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[exitCodesOf] = names
+	return c
+}
+
+func exitStatusText(codes []string) string {
 	var b strings.Builder
-	b.WriteString(strings.TrimSpace(c.Long) + "\n\nEXIT STATUS\n")
+	b.WriteString("EXIT STATUS\n")
 	for _, e := range ExitCodes() {
-		if slices.Contains(codes, e.Name) {
+		if slices.Contains(codes, string(e.Name)) {
 			fmt.Fprintf(&b, "  %-4d %-12s %s\n", e.Code, e.Name, e.Meaning)
 		}
 	}
-	c.Long = strings.TrimRight(b.String(), "\n")
-	return c
+	return strings.TrimRight(b.String(), "\n")
 }
 
 // database are the codes of every command that asks the database.

@@ -42,7 +42,7 @@ func Main(args []string, s Streams, env []string, v VersionInfo) int {
 	ctx, caught := withSignals(context.Background())
 	app := &App{Streams: s, Env: env, Version: v, start: start}
 	defer app.Close()
-	root := newRoot(app)
+	root := newRoot(app, args)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {

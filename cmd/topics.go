@@ -12,14 +12,44 @@ import (
 	"github.com/todoctl/todoctl/pkg/todo"
 )
 
-// topics are the pages of `todoctl help TOPIC`. What they list comes out of the tables that the
-// program itself works by, so that neither can say something else.
-func topics(*App) []*cobra.Command {
+// topics are the pages of `todoctl help TOPIC`. What they say comes from finishHelp.
+func topics() []*cobra.Command {
 	return []*cobra.Command{
-		{Use: "exit-codes", Short: "What the exit status of a command means", Long: prose(exitCodesTopic())},
-		{Use: "environment", Short: "Variables, config file, and which database is meant", Long: prose(environmentTopic())},
-		{Use: "output", Short: "Output forms, fields, and what scripts can rely on", Long: prose(outputTopic())},
-		{Use: "worker", Short: "How a shell script works off a queue", Long: prose(workerTopic())},
+		{Use: "exit-codes", Short: "What the exit status of a command means"},
+		{Use: "environment", Short: "Variables, config file, and which database is meant"},
+		{Use: "output", Short: "Output forms, fields, and what scripts can rely on"},
+		{Use: "worker", Short: "How a shell script works off a queue"},
+	}
+}
+
+// topicText returns the text of a topic, "" for any other command. What it lists comes out of the tables
+// that the program itself works by, so that neither can say something else.
+func topicText(name string) string {
+	switch name {
+	case "exit-codes":
+		return exitCodesTopic()
+	case "environment":
+		return environmentTopic()
+	case "output":
+		return outputTopic()
+	case "worker":
+		return workerTopic()
+	}
+	return ""
+}
+
+// finishHelp makes those parts of the help of a command and of those below it that are made of tables. It is not
+// done for a command that is only run: it would be a good part of the time that a short one takes.
+func finishHelp(c *cobra.Command) {
+	if codes, ok := c.Annotations[exitCodesOf]; ok {
+		c.Long = strings.TrimSpace(c.Long) + "\n\n" + exitStatusText(strings.Split(codes, ","))
+		delete(c.Annotations, exitCodesOf)
+	}
+	if text := topicText(c.Name()); text != "" && c.Long == "" {
+		c.Long = prose(text)
+	}
+	for _, sub := range c.Commands() {
+		finishHelp(sub)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -109,6 +110,9 @@ func (o *workOptions) options(c *cobra.Command, app *App, args []string) (worker
 	lines := &lockedWriter{w: app.Streams.Err}
 	app.Streams.Err = lines // warnings too: one line never tears another apart
 	opt.Stderr, opt.Log, opt.Guard = lines, app.logEvent, guard()
+	if app.json() {
+		opt.Stderr = outputLines{lines}
+	}
 	opt.Env, err = app.childEnv(o.keepEnv)
 	return opt, err
 }
@@ -152,6 +156,19 @@ func (w *lockedWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.w.Write(p)
+}
+
+// outputLines makes the lines of commands JSON objects, as every line on stderr is then.
+type outputLines struct{ to io.Writer }
+
+// Write writes one line.
+func (w outputLines) Write(p []byte) (int, error) {
+	b, err := json.Marshal(map[string]string{"output": strings.TrimSuffix(string(p), "\n")})
+	if err != nil {
+		return 0, err
+	}
+	_, err = w.to.Write(append(b, '\n'))
+	return len(p), err
 }
 
 // logEvent writes the line that each lease gets when it has ended.

@@ -3,6 +3,7 @@
 package cmd_test
 
 import (
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -137,5 +138,26 @@ func TestWorkLinesFirstSignal(t *testing.T) {
 		if got := conditions(rows(t, conn)); got != "done 1, pending 0, pending 0" {
 			t.Errorf("%s: %s", flag, got)
 		}
+	}
+}
+
+// With -o json every line on stderr is one JSON object, those of the commands too, whatever bytes they hold.
+func TestWorkOutputAsJSON(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	c.ok("enqueue", "-q", "q")
+	r := c.run("work", "-q", "q", "--drain", "-o", "json", "--", "sh", "-c", `echo to stdout; printf 'to "stderr" \377\n' >&2; printf 'no newline'`)
+	var output []string
+	for line := range strings.Lines(r.err) {
+		v := decode[map[string]any](t, line)
+		if text, ok := v["output"].(string); ok {
+			output = append(output, text)
+		} else if v["todo"] == nil {
+			t.Errorf("neither output nor todo: %s", line)
+		}
+	}
+	slices.Sort(output)
+	if want := []string{"no newline", "to \"stderr\" \ufffd", "to stdout"}; r.code != 0 || !slices.Equal(output, want) {
+		t.Errorf("exit %d, output %q, want %q", r.code, output, want)
 	}
 }

@@ -36,12 +36,13 @@ func newJournal(app *App) *cobra.Command {
 func journalShape(many bool) render.Shape {
 	return render.Shape{Many: many, Fields: render.FieldsOf(queue.Entry{}), ID: "op",
 		Table: []string{"op", "verb", "changed", "at", "who?", "reason?"},
-		Wide:  []string{"op", "verb", "matched", "changed", "at", "who", "host", "role", "filter", "options", "reason", "undoes", "undone_by"},
-		TSV:   []string{"op", "verb", "changed", "at", "who", "host", "role", "filter", "reason"}}
+		Wide:  []string{"op", "verb", "queues", "matched", "changed", "at", "who", "host", "role", "filter", "options", "reason", "undoes", "undone_by"},
+		TSV:   []string{"op", "verb", "changed", "at", "who", "host", "role", "queues", "filter", "reason"}}
 }
 
 func journalList(app *App, use string) *cobra.Command {
-	var verbs, who, touched wordFlag
+	var verbs listFlag
+	var who, touched wordFlag
 	var since, until, after textFlag
 	var limit int
 	c := &cobra.Command{
@@ -50,7 +51,7 @@ func journalList(app *App, use string) *cobra.Command {
 	}
 	queues := app.queueFlag(c, true)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		f := queue.JournalFilter{Verbs: verbs.values, Who: who.values, Touched: append(touched.values, queues.values...)}
+		f := queue.JournalFilter{Verbs: verbs.values, Who: who.values, Queues: queues.values, Touched: touched.values}
 		var err error
 		if f.Since, err = moment("--since", since.value); err != nil {
 			return err

@@ -53,7 +53,8 @@ CREATE TABLE public.todo_journal (
     matched bigint DEFAULT 0 NOT NULL,
     changed bigint DEFAULT 0 NOT NULL,
     undoes text COLLATE pg_catalog."C",
-    kept_until timestamp with time zone
+    kept_until timestamp with time zone,
+    queues text[] DEFAULT '{}'::text[] NOT NULL COLLATE pg_catalog."C"
 );
 
 CREATE TABLE public.todo_journal_rows (

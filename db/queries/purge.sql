@@ -6,8 +6,8 @@ WITH l AS MATERIALIZED (
          (SELECT jsonb_agg(to_jsonb(a) || jsonb_build_object('json_null', a.result = 'null') ORDER BY a.lease_seq) FROM todo_attempts a WHERE a.todo_id = o.id) AS history
     FROM todos o WHERE id = ANY (@ids::text[]) AND state = 'failed' AND next_retry_at IS NULL ORDER BY id FOR UPDATE),
 f AS (
-  DELETE FROM todos t USING l WHERE t.id = l.id RETURNING t.id, l.lease_seq, l.updated_at, l.image, l.history),
+  DELETE FROM todos t USING l WHERE t.id = l.id RETURNING t.id, t.queue, l.lease_seq, l.updated_at, l.image, l.history),
 j AS (
   INSERT INTO todo_journal_rows (op, id, lease_seq, updated_at, image, history)
   SELECT @op::text, f.id, f.lease_seq, f.updated_at, f.image, f.history FROM f)
-SELECT f.id, now() AS server_now FROM f
+SELECT f.id, f.queue, now() AS server_now FROM f

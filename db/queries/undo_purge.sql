@@ -13,7 +13,7 @@ f AS (
     FROM l CROSS JOIN LATERAL jsonb_populate_record(NULL::todos, l.image) b
    WHERE b.event_id IS NULL OR EXISTS (SELECT 1 FROM events e WHERE e.id = b.event_id)
    ORDER BY b.id
-      ON CONFLICT (id) DO NOTHING RETURNING id, lease_seq, updated_at),
+      ON CONFLICT (id) DO NOTHING RETURNING id, queue, lease_seq, updated_at),
 m AS (
   UPDATE todo_journal_rows r SET undone_by = @op::text FROM f WHERE r.op = @undoes::text AND r.id = f.id RETURNING r.history),
 h AS (
@@ -23,4 +23,4 @@ h AS (
     FROM m CROSS JOIN LATERAL jsonb_array_elements(m.history) v(v) CROSS JOIN LATERAL jsonb_populate_record(NULL::todo_attempts, v.v) a),
 j AS (
   INSERT INTO todo_journal_rows (op, id, lease_seq, updated_at) SELECT @op::text, f.id, f.lease_seq, f.updated_at FROM f)
-SELECT f.id, now() AS server_now FROM f
+SELECT f.id, f.queue, now() AS server_now FROM f

@@ -21,4 +21,4 @@ m AS (
   UPDATE todo_journal_rows r SET undone_by = @op::text FROM l WHERE r.op = @undoes::text AND r.id = l.id),
 j AS (
   INSERT INTO todo_journal_rows (op, id) SELECT @op::text, l.id FROM l)
-SELECT l.id, now() AS server_now FROM l
+SELECT l.id, l.id AS queue, now() AS server_now FROM l

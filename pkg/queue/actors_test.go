@@ -119,6 +119,15 @@ func actors() map[string]actor {
 			x.add("pause", 1)
 			return errors.Join(err, rest(ctx, 4*brief(r)))
 		}},
+		"undo": {1, func(ctx context.Context, x *chaos, c *Client, r *rand.Rand) error {
+			list, _, err := c.Journal(ctx, JournalFilter{Verbs: []string{"retry", "bury", "bump", "release", "pause", "resume"}}, "", 20)
+			if err != nil || len(list) == 0 {
+				return err
+			}
+			u, err := c.Undo(ctx, UndoParams{Op: list[r.IntN(len(list))].Op, DryRun: r.IntN(4) == 0}, nil)
+			x.add("undo", u.Changed)
+			return errors.Join(err, rest(ctx, brief(r)))
+		}},
 		"enqueue": {2, func(ctx context.Context, x *chaos, c *Client, r *rand.Rand) error {
 			e, err := c.Enqueue(ctx, anew(r))
 			if err == nil && e.Created {

@@ -3,6 +3,8 @@ package queue
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,6 +26,7 @@ type Entry struct {
 	Reason    *string         `json:"reason"`
 	Matched   int64           `json:"matched"`
 	Changed   int64           `json:"changed"`
+	Queues    []string        `json:"queues"` // of the todos that it changed
 	Undoes    *string         `json:"undoes"`
 	UndoneBy  *string         `json:"undone_by"`  // the newest undo that put something of it back
 	KeptUntil todo.Time       `json:"kept_until"` // its before-images are; null where there are none, or none any more
@@ -32,7 +35,8 @@ type Entry struct {
 // JournalFilter selects entries; what is empty selects nothing out.
 type JournalFilter struct {
 	Ops, Verbs, Who []string
-	Touched         []string // ids of todos, names of queues
+	Queues          []string
+	Touched         []string // ids of todos
 	Since, Until    Moment
 }
 
@@ -40,7 +44,7 @@ type JournalFilter struct {
 func (c *Client) Journal(ctx context.Context, f JournalFilter, after string, limit int) ([]Entry, time.Time, error) {
 	var list []Entry
 	var now time.Time
-	args := pgx.StrictNamedArgs{"ops": orNull(f.Ops), "verbs": orNull(f.Verbs), "who": orNull(f.Who), "touched": orNull(f.Touched), "after": nil,
+	args := pgx.StrictNamedArgs{"ops": orNull(f.Ops), "verbs": orNull(f.Verbs), "who": orNull(f.Who), "queues": orNull(f.Queues), "touched": orNull(f.Touched), "after": nil,
 		"since": f.Since.At, "since_back": f.Since.Back, "until": f.Until.At, "until_back": f.Until.Back, "page": limit}
 	if after != "" {
 		args["after"] = after
@@ -52,7 +56,7 @@ func (c *Client) Journal(ctx context.Context, f JournalFilter, after string, lim
 			var filter *string
 			var options string
 			err := row.Scan(&e.Op, &e.Verb, &e.Who, &e.Role, &e.Host, &e.At, &e.EndedAt, &filter, &options, &e.Reason, &e.Matched, &e.Changed,
-				&e.Undoes, &e.UndoneBy, &e.KeptUntil, &now)
+				&e.Queues, &e.Undoes, &e.UndoneBy, &e.KeptUntil, &now)
 			if filter != nil {
 				e.Filter = json.RawMessage(*filter)
 			}
@@ -134,8 +138,8 @@ func newOp(verb string, filter, options map[string]any, reason *string) (*op, er
 }
 
 // entry is the step that writes the op into the journal, or extends it by what this transaction changed.
-// changed nil is to be counted; it makes a second try of the same transaction harmless.
-func (c *Client) entry(o *op, matched, changed *int) step {
+// changed nil is to be counted, and the queues are to be found; that makes a second try of the same transaction harmless.
+func (c *Client) entry(o *op, matched, changed *int, queues ...string) step {
 	var who *string
 	if c.opt.Who != "" {
 		who = &c.opt.Who
@@ -145,7 +149,16 @@ func (c *Client) entry(o *op, matched, changed *int) step {
 		keep = nil
 	}
 	return step{name: "journal_entry", args: pgx.StrictNamedArgs{"op": o.id, "verb": o.verb, "who": who, "host": c.opt.Host,
-		"filter": o.filter, "options": o.options, "reason": o.reason, "undoes": o.undoes, "matched": matched, "changed": changed, "keep": keep}}
+		"filter": o.filter, "options": o.options, "reason": o.reason, "queues": queues, "undoes": o.undoes, "matched": matched, "changed": changed, "keep": keep}}
+}
+
+// queuesOf are the queues of some todos.
+func queuesOf(list map[string]todo.Todo) []string {
+	all := map[string]bool{}
+	for _, t := range list {
+		all[t.Queue] = true
+	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 // dropPage bounds how many before-images are dropped in one transaction.

@@ -86,6 +86,11 @@ func TestJournalOfEveryVerb(t *testing.T) {
 	_, err = w.Prune(ctx, PruneParams{States: []todo.Condition{todo.IsDone}}, nil)
 	did(`prune 1 1 {"keep": 0, "state": ["done"], "older_than": "0s"} {} 0`, err)
 
+	if got := w.text("SELECT string_agg(verb || array_to_string(queues, ''), ' ' ORDER BY at, op) FROM todo_journal"); got !=
+		"bumpq buryq retryq failq retryq releaseq pauseqr resumeq buryq purgeq pruneq" {
+		t.Errorf("the queues that were touched: %s", got)
+	}
+
 	// What was refused, and what found nothing, leaves no row.
 	_, err = w.Retry(ctx, []string{a, b}, RetryParams{})
 	if err != nil {

@@ -86,7 +86,7 @@ func (c *Client) applied(ctx context.Context, o *op, ids []string, a apply) (map
 			return err
 		}
 		if len(changed) > 0 {
-			if err := x.do(c.entry(o, new(len(ids)), new(len(changed)))); err != nil {
+			if err := x.do(c.entry(o, new(len(ids)), new(len(changed)), queuesOf(changed)...)); err != nil {
 				return err
 			}
 		}

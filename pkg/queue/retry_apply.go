@@ -192,7 +192,7 @@ func (a *applying) part(ctx context.Context, part []PlannedTodo) (settled, moved
 		if err := x.do(s); err != nil || len(changed) == 0 {
 			return err
 		}
-		if err := x.do(a.c.entry(a.op, new(len(ids)), new(len(changed)))); err != nil {
+		if err := x.do(a.c.entry(a.op, new(len(ids)), new(len(changed)), queuesOf(changed)...)); err != nil {
 			return err
 		}
 		return x.do(notify(ids, ids))

@@ -117,7 +117,7 @@ func (c *Client) undoPart(ctx context.Context, o *op, verb string, page []undoRo
 			ids = append(ids, r.id)
 		}
 	}
-	done := map[string]bool{}
+	done := map[string]todo.Todo{}
 	rolledBack := todo.Errorf(todo.CodeInternal, "a dry run changes nothing")
 	err := c.transaction(ctx, byID(), func(x *tx) error {
 		clear(done)
@@ -125,7 +125,7 @@ func (c *Client) undoPart(ctx context.Context, o *op, verb string, page []undoRo
 			return err
 		}
 		if len(done) > 0 {
-			if err := x.do(c.entry(o, new(len(page)), new(len(done)))); err != nil {
+			if err := x.do(c.entry(o, new(len(page)), new(len(done)), queuesOf(done)...)); err != nil {
 				return err
 			}
 		}
@@ -144,13 +144,9 @@ func (c *Client) undoPart(ctx context.Context, o *op, verb string, page []undoRo
 	return c.unmoved(ctx, verb, page, done, u)
 }
 
-// undo runs the statement that puts back what a verb did, and stores the ids of what it put back.
-func (x *tx) undo(o *op, verb string, ids []string, done map[string]bool) error {
-	s := step{name: "undo", args: pgx.StrictNamedArgs{"op": o.id, "undoes": *o.undoes, "ids": ids}, row: func(row pgx.CollectableRow) error {
-		t, _, err := scan(row)
-		done[t.ID] = true
-		return err
-	}}
+// undo runs the statement that puts back what a verb did, and stores what it put back.
+func (x *tx) undo(o *op, verb string, ids []string, done map[string]todo.Todo) error {
+	s := step{name: "undo", args: pgx.StrictNamedArgs{"op": o.id, "undoes": *o.undoes, "ids": ids}, row: keep(done)}
 	switch verb {
 	case "pause", "resume":
 		s.name = "undo_queues"
@@ -167,10 +163,10 @@ func (x *tx) undo(o *op, verb string, ids []string, done map[string]bool) error 
 }
 
 // unmoved counts what was not put back, and says why.
-func (c *Client) unmoved(ctx context.Context, verb string, page []undoRow, done map[string]bool, u *Undone) error {
+func (c *Client) unmoved(ctx context.Context, verb string, page []undoRow, done map[string]todo.Todo, u *Undone) error {
 	var missed []todo.Receipt
 	for _, r := range page {
-		if !done[r.id] {
+		if _, ok := done[r.id]; !ok {
 			missed = append(missed, todo.Receipt{ID: r.id})
 		}
 	}
@@ -179,7 +175,7 @@ func (c *Client) unmoved(ctx context.Context, verb string, page []undoRow, done 
 		return err
 	}
 	for _, r := range page {
-		if done[r.id] {
+		if _, ok := done[r.id]; ok {
 			continue
 		}
 		why := Refusal{ID: r.id, Code: todo.CodeConflict}

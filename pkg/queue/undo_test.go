@@ -48,7 +48,8 @@ func TestUndoRestoresEveryRow(t *testing.T) {
 			if err != nil || e.Verb != "undo" || *e.Undoes != op || int(e.Changed) != n || *e.Reason != "oops" {
 				t.Errorf("the journal says %+v, %v", e, err)
 			}
-			if e, _, err := w.Entry(t.Context(), op); err != nil || e.UndoneBy == nil || *e.UndoneBy != *u.Op {
+			if e, _, err := w.Entry(t.Context(), op); err != nil || e.UndoneBy == nil || *e.UndoneBy != *u.Op ||
+				w.text("SELECT count(DISTINCT queues)::text FROM todo_journal WHERE op = ANY ($1)", []string{op, *u.Op}) != "1" {
 				t.Errorf("the journal says of what was undone %+v, %v", e, err)
 			}
 			again, err := w.Undo(t.Context(), UndoParams{Op: op}, nil)

@@ -89,7 +89,7 @@ func commands(app *App) []*cobra.Command {
 		newReap(app), newRetry(app), newBury(app), newBump(app), newPause(app), newResume(app), newPrune(app), newUndo(app), newExport(app), newImport(app),
 		newList(app), newShow(app), newQueues(app), newDeadLetters(app), newDoctor(app), newCheck(app), newLeases(app),
 		newWhy(app), newCrashes(app), newOwners(app), newJournal(app),
-		newTail(app),
+		newTail(app), newTop(app),
 		newMigrate(app), newLocal(app), newConfig(app), newCompletion(app), newVersion(app),
 	}
 }

@@ -13,17 +13,27 @@ func (a *App) target(verb string) error {
 		return nil
 	}
 	a.told = true
-	d, err := a.Config.Database()
+	where, err := a.where(verb)
 	if err != nil {
 		return err
+	}
+	a.Note("%s on %s", verb, where)
+	return nil
+}
+
+// where says which database is meant, and how the profile is called that named it.
+func (a *App) where(verb string) (string, error) {
+	d, err := a.Config.Database()
+	if err != nil {
+		return "", err
 	}
 	o, err := a.ConnOptions(verb)
 	if err != nil {
-		return err
+		return "", err
 	}
 	cfg, err := dbconn.ParseConfig(o)
 	if err != nil {
-		return err
+		return "", err
 	}
 	where := dbconn.Identity(cfg)
 	if d.Profile != "" {
@@ -32,8 +42,7 @@ func (a *App) target(verb string) error {
 	if o.Schema != "" {
 		where += ", schema " + o.Schema
 	}
-	a.Note("%s on %s", verb, where)
-	return nil
+	return where, nil
 }
 
 // guard is for a change that does not ask, since what it changes was named: it shows the target, and asks all the same where

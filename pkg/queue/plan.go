@@ -7,7 +7,7 @@ package queue
 // without returns the planner's methods that the plan of a statement must do without.
 func without(name string) []string {
 	switch name {
-	case "tail", "claim", "claim_many", "claim_id", "claim_capped", "claim_reason":
+	case "tail", "leased", "claim", "claim_many", "claim_id", "claim_capped", "claim_reason":
 		return []string{"enable_seqscan", "enable_bitmapscan"} // read in order, and only as far as needed
 	case "why", "why_owner", "why_queue", "crashes_owners", "crashes_todos", "queues_window", "queues_done", "owners":
 		return []string{"enable_seqscan", "enable_bitmapscan"}

@@ -180,3 +180,6 @@ func (l *Tail) unwanted(t Transition) bool {
 		len(l.f.Conditions) > 0 && !slices.Contains(l.f.Conditions, t.To) ||
 		len(l.f.Owners) > 0 && (t.Owner == nil || !slices.Contains(l.f.Owners, *t.Owner))
 }
+
+// Now returns the server's clock at the last look.
+func (l *Tail) Now() time.Time { return l.now }

@@ -72,3 +72,26 @@ func UseColor(mode string, getenv func(string) string, tty bool) bool {
 	}
 	return tty
 }
+
+// Cell makes text harmless and exactly n columns wide: cut with … at its end, or filled up.
+func Cell(s string, n int) string {
+	fixWidths()
+	if n <= 0 {
+		return ""
+	}
+	s = Clean(s)
+	if cells(s) > n {
+		s = cut(s, n)
+	}
+	return pad(s, n)
+}
+
+// Lines makes text harmless and breaks it into lines of at most n columns; its own line ends stay.
+func Lines(s string, n int) []string {
+	fixWidths()
+	var all []string
+	for _, line := range strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n") {
+		all = append(all, wrap(Clean(line), max(n, 1))...)
+	}
+	return all
+}

@@ -51,7 +51,7 @@ func goals() []goal {
 	return []goal{
 		{"1", (*bench).oneShots}, {"3", (*bench).bulk}, {"3m", (*bench).bulkMemory}, {"4", (*bench).drains}, {"6", (*bench).latency},
 		{"7", (*bench).claims}, {"8", (*bench).heldSnapshot}, {"9", (*bench).readers}, {"10", (*bench).sweeps},
-		{"work", (*bench).works}, {"wake", (*bench).wakes}, {"notify", (*bench).notifies},
+		{"work", (*bench).works}, {"wake", (*bench).wakes}, {"notify", (*bench).notifies}, {"scale", (*bench).scale},
 	}
 }
 

@@ -49,7 +49,7 @@ type goal struct {
 // goals in the order in which they run. A name is a number of docs/performance.md, or a word.
 func goals() []goal {
 	return []goal{
-		{"1", (*bench).oneShots}, {"3", (*bench).bulk}, {"3m", (*bench).bulkMemory}, {"4", (*bench).drains}, {"6", (*bench).latency},
+		{"1", (*bench).oneShots}, {"3", (*bench).bulk}, {"3m", (*bench).bulkMemory}, {"4", (*bench).drains}, {"5", (*bench).coalesced}, {"6", (*bench).latency},
 		{"7", (*bench).claims}, {"8", (*bench).heldSnapshot}, {"9", (*bench).readers}, {"10", (*bench).sweeps},
 		{"work", (*bench).works}, {"wake", (*bench).wakes}, {"notify", (*bench).notifies}, {"scale", (*bench).scale},
 	}

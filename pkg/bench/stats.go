@@ -68,7 +68,7 @@ func (f Figure) judge(sign string, v float64, met bool) Figure {
 
 // figure makes a line of values, one for each round.
 func figure(goal, what, unit string, list []float64, raw ...Raw) Figure {
-	f := Figure{Goal: goal, What: what, Unit: unit, Value: median(list), Rounds: len(list), Raw: raw}
+	f := Figure{Goal: goal, What: what, Unit: unit, Value: median(list), Rounds: len(list), Raw: append([]Raw{}, raw...)}
 	if len(list) > 0 {
 		f.Low, f.High = slices.Min(list), slices.Max(list)
 	}

@@ -63,7 +63,7 @@ const releasedDir = "TODOCTL_TEST_RELEASED"
 // path is the PATH of a test: the program with the race detector for the commands that run
 // goroutines, the released one for the others.
 func path(t *testing.T) string {
-	for _, prefix := range []string{"TestWork", "TestWait", "TestClaimWait", "TestReapEvery"} {
+	for _, prefix := range []string{"TestWork", "TestWait", "TestClaimWait", "TestReapEvery", "TestShadow", "TestTop"} {
 		if strings.HasPrefix(t.Name(), prefix) {
 			return "PATH=" + os.Getenv("PATH")
 		}

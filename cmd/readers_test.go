@@ -50,7 +50,8 @@ func TestReadersUnderARoleThatMayOnlyRead(t *testing.T) {
 	if len(runs) > 0 {
 		t.Errorf("there are no commands %v", runs)
 	}
-	for _, args := range [][]string{{"why", "-q", "mail", "--jq", ".code"}, {"queues", "--exact", "--jq", ".[].done"}, {"list", "--jq", ".[].id"}, {"show", "td_1", "--jq", ".error"}} {
+	for _, args := range [][]string{{"why", "-q", "mail", "--jq", ".code"}, {"queues", "--exact", "--jq", ".[].done"}, {"list", "--jq", ".[].id"}, {"show", "td_1", "--jq", ".error"},
+		{"tail", "--since", "1h", "-n", "3", "--jq", ".to"}} {
 		if got, want := reader.ok(args...), owner.ok(args...); got != want {
 			t.Errorf("%v: the reader gets %q, the owner %q", args, got, want)
 		}

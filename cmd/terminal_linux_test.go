@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -242,5 +243,26 @@ func TestTerminalProgress(t *testing.T) {
 	s.answer("\x04", "exit status 0")
 	if _, after, _ := strings.Cut(s.shown, " lines, "); !strings.Contains(after, "\r\x1b[K") || !strings.Contains(after, " created, 0 duplicates") {
 		t.Errorf("after the progress: %q", after)
+	}
+}
+
+// TestImportAsks makes nothing of a file until somebody says yes.
+func TestImportAsks(t *testing.T) {
+	t.Parallel()
+	c, conn, _ := withDB(t)
+	file := filepath.Join(c.dir, "in.jsonl")
+	if err := os.WriteFile(file, []byte(`{"id":"td_1","queue":"q","state":"pending"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		typed, end string
+		todos      int
+	}{{"n\n", "exit status 2", 0}, {"y\n", "exit status 0", 1}} {
+		s := c.sit("import", file)
+		s.until("in.jsonl? [y/N] ")
+		s.answer(x.typed, x.end)
+		if n := pgValue[int](t, conn, "SELECT count(*) FROM todos"); n != x.todos {
+			t.Errorf("%q: %d todos", x.typed, n)
+		}
 	}
 }

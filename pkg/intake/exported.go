@@ -71,10 +71,8 @@ func exportedLine(raw []byte, fields []string) (*queue.Imported, error) {
 		}
 	}
 	s := queue.Shown{Todo: todo.Todo{MaxAttempts: queue.DefaultMaxAttempts}}
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if err := decodeMember(name, members[name], &s); err != nil {
-			return nil, err
-		}
+	if json.Unmarshal(line, &s) != nil {
+		return nil, faultOf(members)
 	}
 	if err := checkExported(&s); err != nil {
 		return nil, err
@@ -82,21 +80,22 @@ func exportedLine(raw []byte, fields []string) (*queue.Imported, error) {
 	return &queue.Imported{ID: s.ID, Queue: s.Queue, Key: s.IdempotencyKey, MaxAttempts: s.MaxAttempts, JSON: string(line)}, nil
 }
 
-// decodeMember reads one member by its name, so that a fault can name it.
-func decodeMember(name string, value json.RawMessage, s *queue.Shown) error {
-	one, err := json.Marshal(map[string]json.RawMessage{name: value})
-	if err != nil {
-		return err
+// faultOf finds the member that cannot be read, and says what is wrong with it.
+func faultOf(members map[string]json.RawMessage) error {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		one, err := json.Marshal(map[string]json.RawMessage{name: members[name]})
+		if err == nil {
+			err = json.Unmarshal(one, &queue.Shown{})
+		}
+		var kind *json.UnmarshalTypeError
+		switch {
+		case errors.As(err, &kind):
+			return fmt.Errorf("%s: a JSON %s where there should be another type", name, kind.Value)
+		case err != nil:
+			return fmt.Errorf("%s: %w", name, err)
+		}
 	}
-	err = json.Unmarshal(one, s)
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &kind):
-		return fmt.Errorf("%s: a JSON %s where there should be another type", name, kind.Value)
-	case err != nil:
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
+	return errors.New("the members do not go together")
 }
 
 // checkExported returns a data error unless the row is one that the tables can hold.

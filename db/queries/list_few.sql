@@ -4,7 +4,7 @@
 -- idx_todos_fingerprint where these say more.
 SELECT p.id FROM todos p
  WHERE @live::bool AND p.available_at IS NOT NULL AND p.assignee IS NULL AND @assignees::text[] IS NULL
-   AND p.id > @after::text
+   AND p.id > @after::text AND p.state = ANY (@states::text[])
    AND (@queues::text[] IS NULL OR p.queue = ANY (@queues::text[]))
    AND (@owners::text[] IS NULL OR p.owner = ANY (@owners::text[]))
    AND (@keys::text[] IS NULL OR p.idempotency_key = ANY (@keys::text[]))
@@ -12,7 +12,7 @@ SELECT p.id FROM todos p
 UNION ALL
 SELECT a.id FROM todos a
  WHERE @live::bool AND a.available_at IS NOT NULL AND a.assignee IS NOT NULL
-   AND a.id > @after::text
+   AND a.id > @after::text AND a.state = ANY (@states::text[])
    AND (@assignees::text[] IS NULL OR a.assignee = ANY (@assignees::text[]))
    AND (@queues::text[] IS NULL OR a.queue = ANY (@queues::text[]))
    AND (@owners::text[] IS NULL OR a.owner = ANY (@owners::text[]))

@@ -48,7 +48,7 @@ func (c *Client) Export(ctx context.Context, f Filter, scanned *Scanned, yield f
 		args["page"], args["ids"] = page, nil
 		if few := f.fewArgs(""); few != nil {
 			var ids []string
-			if err := x.do(fewStep(few, &ids)); err != nil {
+			if err := x.do(fewStep("list_few", few, &ids)); err != nil {
 				return err
 			}
 			if ids = inOrder(ids); ids != nil {

@@ -120,21 +120,24 @@ func (c *Client) List(ctx context.Context, f Filter, p Page, scanned *Scanned) i
 
 // few returns the ids that can match, in order, or nil where they are many or no index finds them.
 func (c *Client) few(ctx context.Context, f Filter, after string) ([]string, error) {
-	args := f.fewArgs(after)
+	name, args := "list_few", f.fewArgs(after)
+	if args == nil {
+		name, args = "list_ended", f.endedArgs(after)
+	}
 	if args == nil {
 		return nil, nil
 	}
 	var ids []string
-	if err := c.run(ctx, reads, func() []step { return []step{fewStep(args, &ids)} }); err != nil {
+	if err := c.run(ctx, reads, func() []step { return []step{fewStep(name, args, &ids)} }); err != nil {
 		return nil, err
 	}
 	return inOrder(ids), nil
 }
 
 // fewStep lists ids into *ids: at most one more than few.
-func fewStep(args pgx.StrictNamedArgs, ids *[]string) step {
+func fewStep(name string, args pgx.StrictNamedArgs, ids *[]string) step {
 	*ids = []string{}
-	return step{name: "list_few", args: args, row: func(row pgx.CollectableRow) error {
+	return step{name: name, args: args, row: func(row pgx.CollectableRow) error {
 		var id string
 		err := row.Scan(&id)
 		*ids = append(*ids, id)
@@ -154,16 +157,33 @@ func inOrder(ids []string) []string {
 // fewArgs returns nil for a filter that done todos may match: no index holds them.
 func (f Filter) fewArgs(after string) pgx.StrictNamedArgs {
 	live, dead := false, false
+	states := []string{} // of live todos
 	for _, s := range f.Conditions {
 		live = live || s != todo.IsDead
 		dead = dead || s == todo.IsDead
+		switch s {
+		case todo.IsPending, todo.IsDelayed:
+			states = append(states, string(todo.Pending))
+		case todo.IsClaimed, todo.IsExpired:
+			states = append(states, string(todo.Claimed))
+		case todo.IsRetrying:
+			states = append(states, string(todo.Failed))
+		}
 	}
 	if len(f.Conditions) == 0 || slices.Contains(f.Conditions, todo.IsDone) {
 		return nil
 	}
-	return pgx.StrictNamedArgs{"live": live, "dead": dead, "after": after, "page": few + 1,
+	return pgx.StrictNamedArgs{"live": live, "dead": dead, "states": states, "after": after, "page": few + 1,
 		"queues": orNull(f.Queues), "owners": orNull(f.Owners), "assignees": orNull(f.Assignees), "keys": orNull(f.Keys),
 		"fingerprints": orNull(f.Fingerprints)}
+}
+
+// endedArgs is for a list of what was done since a time; nil for any other.
+func (f Filter) endedArgs(after string) pgx.StrictNamedArgs {
+	if !slices.Equal(f.Conditions, []todo.Condition{todo.IsDone}) || f.Since == (Moment{}) {
+		return nil
+	}
+	return pgx.StrictNamedArgs{"after": after, "page": few + 1, "queues": orNull(f.Queues), "since": f.Since.At, "since_back": f.Since.Back}
 }
 
 // readable fails where the regular expression of a filter cannot be read.

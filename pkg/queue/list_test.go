@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/todoctl/todoctl/pkg/todo"
 )
@@ -103,5 +104,38 @@ func TestListSeesChanges(t *testing.T) {
 	}
 	if len(got) != 1100 || !slices.IsSorted(got) {
 		t.Errorf("%d todos, the last %s", len(got), got[len(got)-1])
+	}
+}
+
+// A list of what was done since a time is read off the index of what ended: it is what a walk in the order of ids finds.
+func TestListOfDoneSince(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.exec(`INSERT INTO todos (id, queue, state, completed_at, owner, lease_expires_at) SELECT 'td_' || lpad(i::text, 3, '0'), 'q' || i % 3, (ARRAY['done', 'failed', 'pending', 'claimed'])[1 + i % 4],
+		CASE WHEN i % 4 < 2 THEN now() - i * interval '1 min' END, CASE WHEN i % 4 = 3 THEN 'w' END, CASE WHEN i % 4 = 3 THEN now() + interval '1 h' END FROM generate_series(0, 119) i`)
+	hour := time.Hour
+	for name, c := range map[string]struct {
+		f     Filter
+		after string
+		want  string
+	}{
+		"all":       {Filter{}, "", "i % 4 = 0 AND i < 60"},
+		"of queues": {Filter{Queues: []string{"q1", "q2"}}, "", "i % 4 = 0 AND i < 60 AND i % 3 > 0"},
+		"after":     {Filter{}, "td_020", "i % 4 = 0 AND i < 60 AND i > 20"},
+	} {
+		c.f.Conditions, c.f.Since = []todo.Condition{todo.IsDone}, Moment{Back: &hour}
+		if c.f.endedArgs(c.after) == nil {
+			t.Errorf("%s: not by the index", name)
+		}
+		want := w.text("SELECT 'td_' || lpad(i::text, 3, '0') FROM generate_series(0, 119) i WHERE " + c.want + " ORDER BY 1")
+		if got := strings.Join(w.ids(c.f, Page{After: c.after}, &Scanned{}), "\n"); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if n := len(w.ids(Filter{Conditions: []todo.Condition{todo.IsClaimed, todo.IsExpired}}, Page{}, &Scanned{})); n != 30 {
+		t.Errorf("%d are leased, not 30", n)
+	}
+	if n := len(w.ids(Filter{Conditions: []todo.Condition{todo.IsDelayed, todo.IsPending, todo.IsDead}}, Page{}, &Scanned{})); n != 60 {
+		t.Errorf("%d are pending or dead, not 60", n)
 	}
 }

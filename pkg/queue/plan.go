@@ -9,7 +9,7 @@ func without(name string) []string {
 	switch name {
 	case "tail", "leased", "claim", "claim_many", "claim_id", "claim_capped", "claim_reason":
 		return []string{"enable_seqscan", "enable_bitmapscan"} // read in order, and only as far as needed
-	case "why", "why_owner", "why_queue", "crashes_owners", "crashes_todos", "queues_window", "queues_done", "owners":
+	case "why", "why_owner", "why_queue", "crashes_owners", "crashes_todos", "queues_window", "queues_done", "owners", "list_ended":
 		return []string{"enable_seqscan", "enable_bitmapscan"}
 	case "list", "export", "prune_list":
 		// A page in id order: it is read before workers to share it would have started.

@@ -37,7 +37,7 @@ func (b *bench) coalesced(ctx context.Context) ([]Figure, error) {
 			name string
 			run  func() (time.Duration, error)
 		}{
-			{"batches", func() (time.Duration, error) { return b.drainPackage(ctx, url, n, 2, drainSize) }},
+			{"batches", func() (time.Duration, error) { return b.drainPackage(ctx, url, 2, drainSize) }},
 			{"coalesced", func() (time.Duration, error) { return b.drainSingly(ctx, url, n) }},
 		} {
 			if err := b.filled(ctx, url, n); err != nil {

@@ -28,30 +28,57 @@ func (b *bench) drains(ctx context.Context) ([]Figure, error) {
 	s := samples{}
 	for round := range b.opt.rounds + 1 {
 		for _, side := range sides {
-			took, err := side.run(ctx)
+			took, used, err := b.drainOnce(ctx, side)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", side.name, err)
 			}
 			if round > 0 { // the first warms up
 				s.add(side.name, float64(b.opt.drain)/1000/took.Seconds())
+				s.add(side.name+", processor", used.Seconds()*1e6/float64(b.opt.drain))
 			}
 		}
 	}
 	var list []Figure
-	for _, ours := range []string{"work --stream", "package"} {
-		list = append(list, s.ratio("4", "drain, "+ours+" / River", "k/s", ours, "River").atLeast(2.2))
-		if b.opt.npm {
-			list = append(list, s.ratio("4", "drain, "+ours+" / graphile-worker", "k/s", ours, "graphile-worker").atLeast(0.9),
-				s.ratio("4", "drain, "+ours+" / pg-boss", "k/s", ours, "pg-boss").atLeast(1.5))
+	for _, peer := range []struct {
+		name string
+		goal float64
+	}{{"River", 2.2}, {"graphile-worker", 0.9}, {"pg-boss", 1.5}} {
+		if len(s[peer.name]) == 0 {
+			continue
+		}
+		for _, ours := range []string{"work --stream", "package"} {
+			list = append(list, s.ratio("4", "drain, "+ours+" / "+peer.name, "k/s", ours, peer.name).atLeast(peer.goal),
+				s.ratio("4", "drain, "+peer.name+"'s processor time for a job / "+ours+"'s", "us", peer.name+", processor", ours+", processor").atLeast(peer.goal))
 		}
 	}
 	return list, nil
 }
 
+// drainOnce fills a queue, works it off, and returns how long that took and what it cost all processes.
+func (b *bench) drainOnce(ctx context.Context, s side) (took, used time.Duration, err error) {
+	if err := s.fill(ctx); err != nil {
+		return 0, 0, err
+	}
+	before, err := b.processorTime()
+	if err != nil {
+		return 0, 0, err
+	}
+	if took, err = s.drain(ctx); err != nil {
+		return 0, 0, err
+	}
+	after, err := b.processorTime()
+	if err != nil {
+		return 0, 0, err
+	}
+	return took, after - before, s.check(ctx)
+}
+
 // side is one of those that drain.
 type side struct {
-	name string
-	run  func(context.Context) (time.Duration, error)
+	name  string
+	fill  func(context.Context) error
+	drain func(context.Context) (time.Duration, error)
+	check func(context.Context) error
 }
 
 func (b *bench) drainSides(ctx context.Context) (list []side, done func(), err error) {
@@ -71,34 +98,25 @@ func (b *bench) drainSides(ctx context.Context) (list []side, done func(), err e
 		return nil, done, err
 	}
 	ends = append(ends, river.close)
+	n := b.opt.drain
+	fill := func(ctx context.Context) error { return b.filled(ctx, url, n) }
+	check := func(ctx context.Context) error { return b.allDone(ctx, url, n) }
+	none := func(context.Context) error { return nil }
 	list = []side{
-		{"work --stream", func(ctx context.Context) (time.Duration, error) { return b.drainStream(ctx, url, b.opt.drain) }},
-		{"River", func(ctx context.Context) (time.Duration, error) {
-			if err := river.reset(ctx); err != nil {
-				return 0, err
-			}
-			if _, err := river.insert(ctx, b.opt.drain, true); err != nil {
-				return 0, err
-			}
-			return river.drain(ctx, b.opt.drain)
-		}},
-		{"package", func(ctx context.Context) (time.Duration, error) {
-			if err := b.filled(ctx, url, b.opt.drain); err != nil {
-				return 0, err
-			}
-			return b.drainPackage(ctx, url, b.opt.drain, drainers, drainSize)
-		}},
+		{"work --stream", fill, func(ctx context.Context) (time.Duration, error) { return b.drainStream(ctx, url) }, check},
+		{"River", func(ctx context.Context) error { return river.fill(ctx, n) }, func(ctx context.Context) (time.Duration, error) { return river.drain(ctx, n) }, none},
+		{"package", fill, func(ctx context.Context) (time.Duration, error) { return b.drainPackage(ctx, url, drainers, drainSize) }, check},
 	}
 	if !b.opt.npm {
 		return list, done, nil
 	}
 	for _, peer := range []string{"graphile-worker", "pg-boss"} {
-		n, err := b.node(ctx, peer)
+		p, err := b.node(ctx, peer)
 		if err != nil {
 			return nil, done, err
 		}
-		ends = append(ends, n.drop)
-		list = append(list, side{peer, func(ctx context.Context) (time.Duration, error) { return n.drain(ctx, b.opt.drain) }})
+		ends = append(ends, p.drop)
+		list = append(list, side{peer, func(ctx context.Context) error { return p.fill(ctx, n) }, func(ctx context.Context) (time.Duration, error) { return p.drain(ctx, n) }, none})
 	}
 	return list, done, nil
 }
@@ -116,20 +134,14 @@ func (b *bench) filled(ctx context.Context, url string, n int) error {
 	return err
 }
 
-// drainStream works off n todos with one worker whose commands live on.
-func (b *bench) drainStream(ctx context.Context, url string, n int) (time.Duration, error) {
-	if err := b.filled(ctx, url, n); err != nil {
-		return 0, err
-	}
+// drainStream works off what is there with one worker whose commands live on.
+func (b *bench) drainStream(ctx context.Context, url string) (time.Duration, error) {
 	f, err := b.todo(ctx, url, "", "work", "-q", "bench", "--stream", "--batch", strconv.Itoa(drainSize), "-c", strconv.Itoa(b.opt.streams), "--drain", "--quiet", "--", b.self, "answer")
-	if err != nil {
-		return 0, err
-	}
-	return f.took, b.allDone(ctx, url, n)
+	return f.took, err
 }
 
-// drainPackage works off n todos with some connections that each claim and complete a batch at a time.
-func (b *bench) drainPackage(ctx context.Context, url string, n, connections, batch int) (time.Duration, error) {
+// drainPackage works off what is there with some connections that each claim and complete a batch at a time.
+func (b *bench) drainPackage(ctx context.Context, url string, connections, batch int) (time.Duration, error) {
 	var clients []*queue.Client
 	for range connections {
 		c, err := b.client(ctx, url)
@@ -147,10 +159,7 @@ func (b *bench) drainPackage(ctx context.Context, url string, n, connections, ba
 	}
 	all.Wait()
 	took := time.Since(began)
-	if err := errors.Join(faults...); err != nil {
-		return 0, err
-	}
-	return took, b.allDone(ctx, url, n)
+	return took, errors.Join(faults...)
 }
 
 func drainOne(ctx context.Context, c *queue.Client, batch int) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -132,9 +133,9 @@ func (b *bench) heldDrains(ctx context.Context) ([]Figure, error) {
 					return nil, err
 				}
 			}
-			took, err := b.drainPackage(ctx, url, n, drainers, 100)
+			took, err := b.drainPackage(ctx, url, drainers, 100)
 			end()
-			if err != nil {
+			if err = errors.Join(err, b.allDone(ctx, url, n)); err != nil {
 				return nil, err
 			}
 			if round > 0 {

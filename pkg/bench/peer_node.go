@@ -66,11 +66,14 @@ func (p *nodePeer) run(ctx context.Context, verb string, n int) (said, error) {
 	return s, json.Unmarshal(out, &s)
 }
 
-// drain fills the queue and works it off. Each process tells how long it took; the slowest counts.
+// fill makes n jobs in an empty queue.
+func (p *nodePeer) fill(ctx context.Context, n int) error {
+	_, err := p.run(ctx, "fill", n)
+	return err
+}
+
+// drain works them off. Each process tells how long it took; the slowest counts.
 func (p *nodePeer) drain(ctx context.Context, n int) (time.Duration, error) {
-	if _, err := p.run(ctx, "fill", n); err != nil {
-		return 0, err
-	}
 	answers, faults := make([]said, p.processes), make([]error, p.processes)
 	var all sync.WaitGroup
 	for i := range p.processes {

@@ -85,6 +85,15 @@ func (p *riverPeer) reset(ctx context.Context) error {
 	return nil
 }
 
+// fill makes n jobs in an empty table.
+func (p *riverPeer) fill(ctx context.Context, n int) error {
+	if err := p.reset(ctx); err != nil {
+		return err
+	}
+	_, err := p.insert(ctx, n, true)
+	return err
+}
+
 // client is one with the settings of River's own benchmark but for the cooldown, which latency wants shorter.
 func (p *riverPeer) client(cooldown time.Duration, work func(int64)) (*river.Client[pgx.Tx], error) {
 	workers := river.NewWorkers()

@@ -16,7 +16,6 @@ import (
 
 	"github.com/todoctl/todoctl/pkg/dbconn"
 	"github.com/todoctl/todoctl/pkg/localpg"
-	"github.com/todoctl/todoctl/pkg/migrate"
 	"github.com/todoctl/todoctl/pkg/queue"
 )
 
@@ -90,11 +89,7 @@ func (b *bench) open(ctx context.Context) error {
 	if err := b.admin(ctx, "CREATE DATABASE "+template+" TEMPLATE template0"); err != nil {
 		return err
 	}
-	cfg, err := dbconn.ParseConfig(dbconn.Options{URL: b.server.URL(template), AppName: "bench"})
-	if err != nil {
-		return err
-	}
-	if _, err := migrate.New(cfg, "", nil).Up(ctx); err != nil {
+	if _, err := b.todo(ctx, b.server.URL(template), "", "migrate", "up"); err != nil { // whose schema it is
 		return err
 	}
 	return b.exec(ctx, b.server.URL(template), "CREATE EXTENSION pg_stat_statements")

@@ -1,10 +1,12 @@
 -- Puts todos back as they were before a verb of an operator, with the history of a lease that it ended, and notes that it
 -- is done. Payload, event, kind and title are nothing that such a verb changes.
 -- Guard: the row is as the verb left it, by lease_seq and updated_at, and not undone yet; a dead one that is to live again
--- has its key reserved. Index: todo_journal_rows_pkey, todos_pkey.
+-- has its key reserved. One undo of an op works at a time, so the places of its rows hold. Index: todo_journal_rows_pkey, todos_pkey.
 WITH l AS MATERIALIZED (
-  SELECT t.id, r.image FROM todo_journal_rows r JOIN todos t ON t.id = r.id
-   WHERE r.op = @undoes::text AND r.id = ANY (@ids::text[]) AND r.undone_by IS NULL AND r.image IS NOT NULL
+  SELECT t.id, r.place, r.image FROM unnest(@ids::text[]) u(id)
+   CROSS JOIN LATERAL (SELECT r.ctid AS place, r.* FROM todo_journal_rows r WHERE r.op = @undoes::text AND r.id = u.id OFFSET 0) r
+    JOIN todos t ON t.id = r.id
+   WHERE r.undone_by IS NULL AND r.image IS NOT NULL
      AND t.lease_seq = r.lease_seq AND t.updated_at = r.updated_at
      AND (t.available_at IS NOT NULL OR t.idempotency_key IS NULL OR t.id = ANY (@reserved::text[]))
    ORDER BY t.id FOR UPDATE OF t),
@@ -17,7 +19,7 @@ h AS (
   DELETE FROM todo_attempts a USING l
    WHERE l.image ->> 'state' = 'claimed' AND a.todo_id = l.id AND a.lease_seq = (l.image ->> 'lease_seq')::int),
 m AS (
-  UPDATE todo_journal_rows r SET undone_by = @op::text FROM l WHERE r.op = @undoes::text AND r.id = l.id),
+  UPDATE todo_journal_rows r SET undone_by = @op::text WHERE r.ctid = ANY (ARRAY(SELECT l.place FROM l))),
 j AS (
   INSERT INTO todo_journal_rows (op, id, lease_seq, updated_at) SELECT @op::text, (f.t).id, (f.t).lease_seq, (f.t).updated_at FROM f)
 SELECT (f.t).*, now() AS server_now FROM f

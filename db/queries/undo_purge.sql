@@ -1,9 +1,11 @@
 -- Brings purged todos back with their history, byte for byte, and notes that it is done.
--- Guard: not undone yet, no todo of this id is there, and its event is. Rows are taken in id order.
+-- Guard: not undone yet, no todo of this id is there, and its event is. Rows are taken in id order,
+-- and one undo of an op works at a time, so the places of its rows hold.
 -- Index: todo_journal_rows_pkey, todos_pkey, events_pkey.
 WITH l AS MATERIALIZED (
-  SELECT r.id, r.image FROM todo_journal_rows r
-   WHERE r.op = @undoes::text AND r.id = ANY (@ids::text[]) AND r.undone_by IS NULL AND r.image IS NOT NULL ORDER BY r.id FOR UPDATE),
+  SELECT r.id, r.place, r.image FROM unnest(@ids::text[]) u(id)
+   CROSS JOIN LATERAL (SELECT r.ctid AS place, r.* FROM todo_journal_rows r WHERE r.op = @undoes::text AND r.id = u.id OFFSET 0) r
+   WHERE r.undone_by IS NULL AND r.image IS NOT NULL),
 f AS (
   INSERT INTO todos (id, queue, source, kind, title, payload, event_id, idempotency_key, assignee, state, owner, lease_expires_at, lease_seq,
          attempt, max_attempts, result, error, fingerprint, progress, progress_seq, next_retry_at, run_at, created_at, updated_at, claimed_at, completed_at)
@@ -15,7 +17,8 @@ f AS (
    ORDER BY b.id
       ON CONFLICT (id) DO NOTHING RETURNING id, queue, lease_seq, updated_at),
 m AS (
-  UPDATE todo_journal_rows r SET undone_by = @op::text FROM f WHERE r.op = @undoes::text AND r.id = f.id RETURNING r.history),
+  UPDATE todo_journal_rows r SET undone_by = @op::text
+   WHERE r.ctid = ANY (ARRAY(SELECT l.place FROM l WHERE l.id = ANY (ARRAY(SELECT f.id FROM f)))) RETURNING r.history),
 h AS (
   INSERT INTO todo_attempts (todo_id, lease_seq, attempt, owner, claimed_at, ended_at, outcome, error, result)
   SELECT a.todo_id, a.lease_seq, a.attempt, a.owner, a.claimed_at, a.ended_at, a.outcome, a.error,

@@ -121,6 +121,9 @@ func (c *Client) undoPart(ctx context.Context, o *op, verb string, page []undoRo
 	rolledBack := todo.Errorf(todo.CodeInternal, "a dry run changes nothing")
 	err := c.transaction(ctx, byID(), func(x *tx) error {
 		clear(done)
+		if err := x.do(step{name: "plan_lock", args: pgx.StrictNamedArgs{"op": *o.undoes}}); err != nil {
+			return err
+		}
 		if err := x.undo(o, verb, ids, done); err != nil {
 			return err
 		}

@@ -114,6 +114,9 @@ func readers(queues []string) []planned {
 			indexes: append([]string{"todos_pkey", "idx_todos_ended"}, live...), sort: true},
 		{name: "poison", file: "crashes_todos", args: pgx.StrictNamedArgs{"queues": nil, "window": time.Hour, "cap": 1000, "least": 3},
 			indexes: []string{"todos_pkey"}, sort: true},
+		{name: "what changed", file: "tail", args: pgx.StrictNamedArgs{"queues": nil, "since": time.Now(), "fresh": idFrom(time.Now()), "newest": idFrom(time.Now()), "ahead": 100},
+			indexes: append([]string{"todos_pkey", "idx_todos_ended", "idx_attempts_ended", "queues_pkey"}, live...), sort: true},
+		{name: "leases that end first", file: "leased", args: pgx.StrictNamedArgs{"queues": queues[:2], "each": 100, "page": 50}, indexes: append([]string{"queues_pkey"}, live...), sort: true},
 		{name: "names", file: "ids", args: pgx.StrictNamedArgs{"prefix": "td_0000"}, indexes: []string{"todos_pkey"}, custom: true},
 	}
 	waiting, gone := []todo.Condition{todo.IsPending, todo.IsRetrying}, []todo.Condition{todo.IsDead}

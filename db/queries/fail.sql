@@ -1,13 +1,15 @@
 -- Ends leases as failed: backoff, doubling with each attempt up to a cap, or a dead letter at the attempt cap.
 -- run_at follows next_retry_at, so that the todo keeps that place; the exponent is clamped before the power.
 -- Guard: the lease that the receipt names, or for a bare id the owner; with force, whoever holds it.
--- Rows are locked in id order before any is changed: batches that meet do not deadlock. Index: todos_pkey.
+-- Rows are locked in id order before any is changed: batches that meet do not deadlock. Index: todos_pkey, one probe for each id.
+-- As a plain join it walked the whole index in order wherever statistics were of when nothing was claimed.
 WITH l AS MATERIALIZED (
   SELECT t.id, t.owner, t.claimed_at, t.lease_seq, t.attempt, t.max_attempts
-    FROM unnest(@ids::text[], @seqs::int[]) u(id, seq) JOIN todos t ON t.id = u.id
-   WHERE t.state = 'claimed' AND (u.seq IS NULL OR t.lease_seq = u.seq)
-     AND (@force::bool OR (u.seq IS NOT NULL AND NOT @named::bool) OR t.owner = @owner::text)
-   ORDER BY t.id FOR UPDATE OF t),
+    FROM (SELECT * FROM unnest(@ids::text[], @seqs::int[]) u(id, seq) ORDER BY id) u
+   CROSS JOIN LATERAL (SELECT t.id, t.owner, t.claimed_at, t.lease_seq, t.attempt, t.max_attempts FROM todos t
+      WHERE t.id = u.id AND t.state = 'claimed' AND (u.seq IS NULL OR t.lease_seq = u.seq)
+        AND (@force::bool OR (u.seq IS NOT NULL AND NOT @named::bool) OR t.owner = @owner::text)
+        FOR UPDATE OF t) t),
 f AS (
   UPDATE todos t SET state = 'failed', lease_expires_at = NULL, updated_at = now(),
          error = @error::text, fingerprint = @fingerprint::text, result = coalesce(@result::text::jsonb, t.result),

@@ -213,6 +213,9 @@ func TestChaos(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A bulk enqueue that meets another of the same key begins again, in a savepoint, ready for that.
+	met := regexp.MustCompile(`(?m)^.*ERROR:  duplicate key .* "idx_todos_dedupe"\n.*DETAIL: .*\n.*STATEMENT:  -- Makes todos of the staged lines, of those with one key the first.*$(\n\t.*)*`)
+	text = met.ReplaceAll(text, nil)
 	for _, line := range regexp.MustCompile(`(?m)^.*(ERROR|FATAL|PANIC|deadlock).*$(\n\t.*|\n.*(DETAIL|CONTEXT|HINT).*)*`).FindAllString(string(text), 4) {
 		t.Errorf("the server's log: %s", line)
 	}

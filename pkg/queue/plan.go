@@ -16,7 +16,7 @@ func without(name string) []string {
 		return []string{"enable_seqscan", "enable_bitmapscan", "enable_sort", "enable_gathermerge"}
 	case "list_few", "queues", "reap_list", "pause_running", "enqueue_live", "enqueue_many":
 		return []string{"enable_seqscan"} // terminal rows are in none of the indexes
-	case "heartbeat", "complete", "complete_each", "fail", "release", "progress", "reap", "classify", "plan_part", "retry_outcomes", "undo_list", "show", "tail_attempts", "prune":
+	case "heartbeat", "complete", "complete_each", "fail", "release", "renew", "progress", "reap", "classify", "plan_part", "retry_outcomes", "undo_list", "show", "tail_attempts", "prune":
 		return byID()
 	}
 	return nil

@@ -111,19 +111,22 @@ const beginnings = 20
 // insert makes the todos and, where each line is to be told of, finds what the others are duplicates of.
 // Where such a one has come and gone meanwhile there is room for the line, and it begins again from
 // before the insert: keys taken by two inserts are in no order, and two imports would deadlock.
+//
+// The quick statement is an error where somebody else takes one of the keys meanwhile; the other one is ready for that. Each go is in
+// one savepoint and no deeper: who waits for a key of a savepoint inside would wait for the whole transaction, also
+// after the go was taken back.
 func (s *stage) insert(x *tx, staged int, each bool) (made int, live map[int]string, err error) {
-	if !each {
-		made, err = x.insertStaged()
-		return made, nil, err
-	}
+	statement := "enqueue_many"
 	for range beginnings {
 		err := pgx.BeginFunc(x.ctx, x.tx, func(point pgx.Tx) error {
 			y := &tx{ctx: x.ctx, tx: point}
 			live = map[int]string{}
-			if err := y.do(step{name: "enqueue_before"}); err != nil {
-				return err
+			if each {
+				if err := y.do(step{name: "enqueue_before"}); err != nil {
+					return err
+				}
 			}
-			if made, err = y.insertStaged(); err != nil {
+			if made, err = y.count(step{name: statement}); err != nil || !each {
 				return err
 			}
 			if err := y.do(step{name: "enqueue_duplicates", row: func(row pgx.CollectableRow) error {
@@ -142,26 +145,16 @@ func (s *stage) insert(x *tx, staged int, each bool) (made int, live map[int]str
 			}
 			return nil
 		})
-		if !errors.Is(err, pgx.ErrTxCommitRollback) {
+		var pg *pgconn.PgError
+		switch {
+		case errors.As(err, &pg) && pg.Code == "23505":
+			statement = "enqueue_many_contended"
+		case !errors.Is(err, pgx.ErrTxCommitRollback):
 			return made, live, err
 		}
 	}
 	return 0, nil, todo.Errorf(todo.CodeUnavailable, "the todos of some keys come and go too quickly; nothing was written").
 		WithHint("run the same command again")
-}
-
-// insertStaged makes todos of what is staged: quickly, or where somebody else took one of the keys meanwhile
-// from before that once more, ready for it.
-func (x *tx) insertStaged() (made int, err error) {
-	err = pgx.BeginFunc(x.ctx, x.tx, func(point pgx.Tx) error {
-		made, err = (&tx{ctx: x.ctx, tx: point}).count(step{name: "enqueue_many"})
-		return err
-	})
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == "23505" {
-		return x.count(step{name: "enqueue_many_contended"})
-	}
-	return made, err
 }
 
 // dropBadEvents finds lines that refer to an event that is not there.

@@ -105,7 +105,7 @@ func readers(queues []string) []planned {
 		{name: "why of a queue", file: "why_queue", args: pgx.StrictNamedArgs{"queue": "q05", "owner": "w1", "cap": 100},
 			indexes: append([]string{"todos_pkey", "idx_todos_ended", "idx_todos_dead"}, live...), sort: true, read: 1700},
 		{name: "last trace", file: "why_owner", args: pgx.StrictNamedArgs{"owner": "w1", "cap": 1000}, indexes: append([]string{"todos_pkey"}, live...), read: 3000},
-		{name: "who holds what", file: "owners", args: pgx.StrictNamedArgs{"queues": nil, "cap": 1000}, indexes: live, sort: true, read: 70_000},
+		{name: "who holds what", file: "owners", args: pgx.StrictNamedArgs{"queues": nil, "cap": 1000}, indexes: live, sort: true, read: 75_000},
 		{name: "done since", file: "list_ended", args: pgx.StrictNamedArgs{"queues": nil, "since": nil, "since_back": time.Hour, "after": "", "page": 100}, indexes: []string{"idx_todos_ended"}},
 		{name: "over a window", file: "queues_window", args: pgx.StrictNamedArgs{"queues": nil, "window": time.Hour, "cap": 1000},
 			indexes: []string{"todos_pkey", "idx_todos_ended"}, sort: true},

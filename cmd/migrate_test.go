@@ -96,7 +96,7 @@ func TestC101NoRight(t *testing.T) {
 	}
 	newCLIOn(t, url).ok("migrate", "up")
 	for _, args := range [][]string{{"list"}, {"enqueue", "-q", "q"}, {"claim", "-q", "q"}} {
-		app.fails(11, args...).says(t, "todos")
+		app.fails(11, args...).says(t, "permission denied for table", role, "GRANT")
 	}
 	app.fails(11, "migrate", "status").says(t, migrate.Table, role, "GRANT")
 }

@@ -51,7 +51,6 @@ func TestTurns(t *testing.T) {
 		turns("enqueue", "-q", "q", "--key", x.name, "2") // a duplicate
 		turns("fail", turns("claim", "-q", "q", "-o", "receipt"), "--error", "e")
 		turns("show", first)
-		turns("queues")
 	}
 }
 

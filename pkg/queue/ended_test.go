@@ -49,7 +49,7 @@ func TestRetryBesideEnqueue(t *testing.T) {
 	w := newWorld(t)
 	w.add("q", key("k"))
 	dead := w.kill("q")
-	gated := w.gated("retry", "SELECT id FROM todos\n   WHERE ", "SELECT id FROM todos\n   WHERE "+gate+" AND ")
+	gated := w.gated("retry", "FROM todos o\n   WHERE ", "FROM todos o\n   WHERE "+gate+" AND ")
 	w.exec("SELECT pg_advisory_lock(7)")
 	var group sync.WaitGroup
 	group.Go(func() {

@@ -39,7 +39,7 @@ func (b *bench) scale(ctx context.Context) ([]Figure, error) {
 	}
 	s := scene{workers: scaleWorkers, offered: scaleOffered, cores: 16, work: 5 * time.Millisecond, enqueue: 100, trip: time.Millisecond,
 		flush: time.Millisecond, idle: 10 * time.Millisecond, claiming: costs["claim"], settling: costs["complete"], enqueuing: costs["enqueue"],
-		length: b.opt.spell}
+		length: max(b.opt.spell, 2*time.Second)} // simulated time; a worker needs half a second for a batch
 	for _, databases := range []int{1, 2, 4, 8} {
 		for _, batch := range []int{1, 10, 100} {
 			s.databases, s.batch = databases, batch

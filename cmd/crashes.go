@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,8 +27,7 @@ const crashesLimit = 100_000
 
 func newCrashes(app *App) *cobra.Command {
 	window := durationFlag{min: time.Second}
-	var limit int
-	var exact bool
+	var scan scanLimit
 	c := &cobra.Command{
 		Use: "crashes", Short: "Tell poison and sick hosts from the leases that ran out", Long: crashesHelp, Example: crashesExample,
 		GroupID: groupInspect, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
@@ -38,11 +36,9 @@ func newCrashes(app *App) *cobra.Command {
 			if err := app.Check(shape); err != nil {
 				return err
 			}
-			if limit < 1 {
-				return usagef("--scan-limit: %d is not a number of rows", limit)
-			}
-			if exact {
-				limit = math.MaxInt32
+			limit, err := scan.limit()
+			if err != nil {
+				return err
 			}
 			q, err := app.Queue(c.Context(), "crashes")
 			if err != nil {
@@ -63,7 +59,6 @@ func newCrashes(app *App) *cobra.Command {
 	}
 	app.queueFlag(c, true)
 	c.Flags().Var(&window, "window", "how far to look back (default 24h)")
-	c.Flags().IntVar(&limit, "scan-limit", crashesLimit, "leases to read at most")
-	c.Flags().BoolVar(&exact, "exact", false, "read all leases of the window, however many")
+	scan.flags(c, crashesLimit, "leases to read at most", "read all leases of the window, however many")
 	return exitStatus(c, database()...)
 }

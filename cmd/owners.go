@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"math"
-
 	"github.com/spf13/cobra"
 
 	"github.com/todoctl/todoctl/pkg/queue"
@@ -27,8 +25,7 @@ type holderLine struct {
 }
 
 func newOwners(app *App) *cobra.Command {
-	var limit int
-	var exact bool
+	var scan scanLimit
 	c := &cobra.Command{
 		Use: "owners", Short: "List who holds what, and whose lease ends next", Long: ownersHelp, Example: ownersExample,
 		GroupID: groupInspect, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
@@ -39,11 +36,9 @@ func newOwners(app *App) *cobra.Command {
 			if err := app.Check(shape); err != nil {
 				return err
 			}
-			if limit < 1 {
-				return usagef("--scan-limit: %d is not a number of rows", limit)
-			}
-			if exact {
-				limit = math.MaxInt32
+			limit, err := scan.limit()
+			if err != nil {
+				return err
 			}
 			q, err := app.Queue(c.Context(), "owners")
 			if err != nil {
@@ -68,7 +63,6 @@ func newOwners(app *App) *cobra.Command {
 		},
 	}
 	app.queueFlag(c, true)
-	c.Flags().IntVar(&limit, "scan-limit", queue.FlowRows, "todos to read at most")
-	c.Flags().BoolVar(&exact, "exact", false, "read all, however many")
+	scan.flags(c, queue.FlowRows, "todos to read at most", "read all, however many")
 	return exitStatus(c, database()...)
 }

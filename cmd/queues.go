@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,8 +30,7 @@ const queuesExample = `  todoctl queues
 
 type queuesOptions struct {
 	window durationFlag
-	limit  int
-	exact  bool
+	scan   scanLimit
 	file   textFlag
 }
 
@@ -42,11 +40,12 @@ func newQueues(app *App) *cobra.Command {
 		Use: "queues", Short: "Count the todos of each queue by condition", Long: queuesHelp, Example: queuesExample,
 		GroupID: groupInspect, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if o.limit < 1 {
-				return usagef("--scan-limit: %d is not a number of rows", o.limit)
+			limit, err := o.scan.limit()
+			if err != nil {
+				return err
 			}
 			if app.Config.Value("output").Text == prometheus || o.file.value != nil {
-				return o.metrics(c, app)
+				return o.metrics(c, app, limit)
 			}
 			shape := o.shape()
 			if err := app.Check(shape); err != nil {
@@ -56,7 +55,7 @@ func newQueues(app *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			rows, err := o.rows(c.Context(), app, q, c.Flags().Lookup("queue").Value.(*listFlag).values)
+			rows, err := o.rows(c.Context(), app, q, limit, c.Flags().Lookup("queue").Value.(*listFlag).values)
 			if err != nil {
 				return err
 			}
@@ -66,15 +65,14 @@ func newQueues(app *App) *cobra.Command {
 	app.queueFlag(c, true)
 	f := c.Flags()
 	f.Var(&o.window, "window", "also rates, times and a forecast, over so long until now")
-	f.IntVar(&o.limit, "scan-limit", queue.FlowRows, "rows to draw rates and times from at most")
-	f.BoolVar(&o.exact, "exact", false, "estimate nothing: count done todos, and read the whole window")
+	o.scan.flags(c, queue.FlowRows, "rows to draw rates and times from at most", "estimate nothing: count done todos, and read the whole window")
 	f.Var(&o.file, "textfile", "write OpenMetrics text to this file, atomically")
 	_ = c.RegisterFlagCompletionFunc("textfile", completeFiles)
 	return exitStatus(c, database()...)
 }
 
 // metrics answers as OpenMetrics text, on stdout or in a file.
-func (o *queuesOptions) metrics(c *cobra.Command, app *App) error {
+func (o *queuesOptions) metrics(c *cobra.Command, app *App, limit int) error {
 	if v := app.Config.Value("output"); o.file.value != nil && v.Source == "--output" && v.Text != prometheus {
 		return usagef("--textfile: the file holds OpenMetrics text, not %s", v.Text).WithHint("todoctl queues -o prometheus --textfile FILE")
 	}
@@ -88,10 +86,10 @@ func (o *queuesOptions) metrics(c *cobra.Command, app *App) error {
 	only := c.Flags().Lookup("queue").Value.(*listFlag).values
 	var list []queue.Flow
 	if o.window.value != nil {
-		list, err = q.Flows(c.Context(), only, *o.window.value, o.scan(), o.exact)
+		list, err = q.Flows(c.Context(), only, *o.window.value, limit, o.scan.exact)
 	} else {
 		var tallies []queue.Tally
-		tallies, err = q.Tallies(c.Context(), only, o.exact)
+		tallies, err = q.Tallies(c.Context(), only, o.scan.exact)
 		for _, t := range tallies {
 			list = append(list, queue.Flow{Tally: t})
 		}
@@ -99,7 +97,7 @@ func (o *queuesOptions) metrics(c *cobra.Command, app *App) error {
 	if err != nil {
 		return err
 	}
-	text := metrics(list, o.window.value != nil, o.exact)
+	text := metrics(list, o.window.value != nil, o.scan.exact)
 	if o.file.value != nil {
 		err = replaceFile(*o.file.value, text)
 	} else {
@@ -109,14 +107,6 @@ func (o *queuesOptions) metrics(c *cobra.Command, app *App) error {
 		return todo.Errorf(todo.CodeInternal, "write metrics: %v", err)
 	}
 	return nil
-}
-
-// scan is how many rows rates and times are drawn from.
-func (o *queuesOptions) scan() int {
-	if o.exact {
-		return math.MaxInt32
-	}
-	return o.limit
 }
 
 func (o *queuesOptions) shape() render.Shape {
@@ -133,10 +123,10 @@ func (o *queuesOptions) shape() render.Shape {
 	return s
 }
 
-func (o *queuesOptions) rows(ctx context.Context, app *App, q *queue.Client, only []string) ([]any, error) {
+func (o *queuesOptions) rows(ctx context.Context, app *App, q *queue.Client, limit int, only []string) ([]any, error) {
 	var rows []any
 	if o.window.value == nil {
-		list, err := q.Tallies(ctx, only, o.exact)
+		list, err := q.Tallies(ctx, only, o.scan.exact)
 		for _, t := range list {
 			if app.table() {
 				rows = append(rows, tallyLine{t, estimate(t.Done, t.DoneEstimated)})
@@ -146,7 +136,7 @@ func (o *queuesOptions) rows(ctx context.Context, app *App, q *queue.Client, onl
 		}
 		return rows, err
 	}
-	list, err := q.Flows(ctx, only, *o.window.value, o.scan(), o.exact)
+	list, err := q.Flows(ctx, only, *o.window.value, limit, o.scan.exact)
 	for _, f := range list {
 		if app.table() {
 			rows = append(rows, newFlowLine(f))

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/todoctl/todoctl/pkg/localpg"
 	"github.com/todoctl/todoctl/pkg/pgtest"
 )
 
@@ -12,11 +11,7 @@ import (
 // primary where no standby answers.
 func TestReadReplica(t *testing.T) {
 	t.Parallel()
-	primary := pgtest.NewServer(t, func(o *localpg.Options) {
-		o.Settings = map[string]string{"max_wal_senders": "4", "wal_level": "replica"}
-	})
-	c := newCLIOn(t, primary.URL("postgres"))
-	c.ok("migrate", "up", "--quiet")
+	primary, c := replicated(t)
 	replica := standby(t, primary)
 	id := c.ok("enqueue", "-q", "q")
 	reader := pgtest.Connect(t, replica.URL("postgres"))

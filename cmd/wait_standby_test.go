@@ -16,6 +16,17 @@ import (
 	"github.com/todoctl/todoctl/pkg/pgtest"
 )
 
+// replicated is a migrated server that can have standbys.
+func replicated(t *testing.T) (*localpg.Server, *cli) {
+	t.Helper()
+	primary := pgtest.NewServer(t, func(o *localpg.Options) {
+		o.Settings = map[string]string{"max_wal_senders": "4", "wal_level": "replica"}
+	})
+	c := newCLIOn(t, primary.URL("postgres"))
+	c.ok("migrate", "up", "--quiet")
+	return primary, c
+}
+
 // standby makes a hot standby of a running server.
 func standby(t *testing.T, primary *localpg.Server) *localpg.Server {
 	t.Helper()
@@ -60,11 +71,7 @@ func standby(t *testing.T, primary *localpg.Server) *localpg.Server {
 // change something is refused with the way out.
 func TestWaitOnAStandby(t *testing.T) {
 	t.Parallel()
-	primary := pgtest.NewServer(t, func(o *localpg.Options) {
-		o.Settings = map[string]string{"max_wal_senders": "4", "wal_level": "replica"}
-	})
-	c := newCLIOn(t, primary.URL("postgres"))
-	c.ok("migrate", "up", "--quiet")
+	primary, c := replicated(t)
 	id := c.ok("enqueue", "-q", "q")
 	other := c.on(standby(t, primary).URL("postgres"))
 	p := other.start("todoctl", "wait", id, "-o", "json")

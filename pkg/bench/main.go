@@ -55,7 +55,10 @@ func goals() []goal {
 	}
 }
 
-func main() {
+func main() { os.Exit(status()) }
+
+// status measures, and returns the exit status.
+func status() int {
 	if len(os.Args) > 1 && os.Args[1] == "answer" { // the command that work runs for each stream
 		var tell io.Writer
 		if len(os.Args) > 2 && os.Args[2] == "--tell" {
@@ -63,24 +66,24 @@ func main() {
 		}
 		if err := answer(os.Stdin, os.Stdout, tell); err != nil {
 			fmt.Fprintln(os.Stderr, "answer:", err)
-			os.Exit(1)
+			return 1
 		}
-		return
+		return 0
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	opt, err := parse(os.Args[1:])
 	if errors.Is(err, flag.ErrHelp) {
-		return
+		return 0
 	}
 	if err == nil {
 		err = run(ctx, opt, os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop was called
+		return 1
 	}
+	return 0
 }
 
 func parse(args []string) (options, error) {

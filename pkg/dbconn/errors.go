@@ -135,9 +135,10 @@ func serverError(pg *pgconn.PgError) *todo.Error {
 	case "28P01", "28000":
 		e.Code = todo.CodeDenied
 		e.Hint = "check user and password, and that pg_hba.conf lets them in"
-	case "25006", "55000", "0A000":
-		// The last two are of a standby that is asked for a table which is not logged, and of much else.
-		if pg.Code != "25006" && !strings.Contains(pg.Message, "during recovery") {
+	case "25006", "0A000":
+		// The second is of much, but from here of a standby that is asked for a table which is not logged. The message
+		// may be in any language.
+		if pg.Code != "25006" && pg.Routine != "get_relation_info" {
 			break
 		}
 		e.Code, e.Message = todo.CodeUnavailable, "the server is read-only: "+pg.Message

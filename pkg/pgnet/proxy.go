@@ -51,6 +51,12 @@ func NewProxy(t testing.TB, server string) *Proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
+	accept(t, l, func(client net.Conn) { p.serve(t.Context(), client) })
+	return p
+}
+
+// accept serves the connections of a listener until the test ends.
+func accept(t testing.TB, l net.Listener, serve func(net.Conn)) {
 	var open sync.WaitGroup
 	open.Go(func() {
 		for {
@@ -58,14 +64,13 @@ func NewProxy(t testing.TB, server string) *Proxy {
 			if err != nil {
 				return
 			}
-			open.Go(func() { p.serve(t.Context(), client) })
+			open.Go(func() { serve(client) })
 		}
 	})
 	t.Cleanup(func() {
 		_ = l.Close()
 		open.Wait()
 	})
-	return p
 }
 
 // shortDir makes a directory of the test's own: the path of a socket is limited to about a hundred bytes.

@@ -34,27 +34,14 @@ func NewTurns(t testing.TB, network, address string) *Turns {
 		t.Fatal(err)
 	}
 	p.address = l.Addr().String()
-	var open sync.WaitGroup
-	open.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			open.Go(func() {
-				defer client.Close()
-				server, err := net.Dial(network, address)
-				if err != nil {
-					return // the client sees a closed connection
-				}
-				defer server.Close()
-				p.forward(client, server)
-			})
+	accept(t, l, func(client net.Conn) {
+		defer client.Close()
+		server, err := net.Dial(network, address)
+		if err != nil {
+			return // the client sees a closed connection
 		}
-	})
-	t.Cleanup(func() {
-		_ = l.Close()
-		open.Wait()
+		defer server.Close()
+		p.forward(client, server)
 	})
 	return p
 }

@@ -35,17 +35,12 @@ type BulkOptions struct {
 	Each func(BulkLine) error               // called in input order after the commit; nil where only counts are wanted
 }
 
-// firstBytes is how much input is read before the transaction begins, so that a small input never
-// keeps one open while its pipe is slow. A larger one is staged as it comes, in a table that nobody
-// else can wait for; todos are touched only when the input is at its end.
-const firstBytes = 8 << 20
-
 // EnqueueMany makes todos of all that next yields until io.EOF, in one transaction: all or nothing.
 // Duplicates, within the input too, collapse into the first. An error of next is returned as it is
 // and nothing is written.
 func (c *Client) EnqueueMany(ctx context.Context, next func() (*NewTodo, error), o BulkOptions) (BulkResult, error) {
 	var r BulkResult
-	src := &stage{next: next, keepIDs: o.Each != nil}
+	src := &stage{ahead: ahead[NewTodo]{next: next, size: sizeOf}, keepIDs: o.Each != nil}
 	if err := src.fill(); err != nil {
 		return r, err
 	}

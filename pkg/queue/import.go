@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"io"
 
 	"github.com/jackc/pgx/v5"
 
@@ -47,7 +46,7 @@ func (c *Client) Import(ctx context.Context, next func() (*Imported, error), p I
 	if err != nil {
 		return r, err
 	}
-	src := &importStage{next: next}
+	src := &importStage{ahead: ahead[Imported]{next: next, size: func(n *Imported) int { return len(n.JSON) + 512 }}}
 	if err := src.fill(); err != nil {
 		return r, err
 	}
@@ -58,7 +57,8 @@ func (c *Client) Import(ctx context.Context, next func() (*Imported, error), p I
 				WithHint("run it again: a stream cannot be read twice by itself")
 		}
 		used = true
-		src.at, src.read, src.err = 0, 0, nil
+		src.restart()
+		src.read = 0
 		var err error
 		if r, err = src.load(x, p.DryRun); err != nil || r.Created == 0 || p.DryRun {
 			return err
@@ -110,55 +110,8 @@ func (s *importStage) load(x *tx, dry bool) (ImportResult, error) {
 
 // importStage hands the lines of an import to COPY, one at a time. It implements pgx.CopyFromSource.
 type importStage struct {
-	next func() (*Imported, error)
-
-	head    []*Imported // read before the transaction began
-	whole   bool        // head is all there is
-	at      int         // place in head
-	read    int         // lines handed over
-	current *Imported
-	err     error
-}
-
-// fill reads the first lines, up to firstBytes.
-func (s *importStage) fill() error {
-	for size := 0; size < firstBytes; {
-		n, err := s.next()
-		if errors.Is(err, io.EOF) {
-			s.whole = true
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		size += len(n.JSON) + 512
-		s.head = append(s.head, n)
-	}
-	return nil
-}
-
-// Next moves to the next line.
-func (s *importStage) Next() bool {
-	if s.at < len(s.head) {
-		s.current = s.head[s.at]
-		if !s.whole {
-			s.head[s.at] = nil // a stream is not read twice; let go of what has been sent
-		}
-		s.at++
-		return true
-	}
-	if s.whole {
-		return false
-	}
-	n, err := s.next()
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			s.err = err
-		}
-		return false
-	}
-	s.current = n
-	return true
+	ahead[Imported]
+	read int // lines handed over
 }
 
 // Values returns the columns of the current line.
@@ -167,6 +120,3 @@ func (s *importStage) Values() ([]any, error) {
 	n := s.current
 	return []any{s.read, n.ID, n.Queue, n.Key, n.MaxAttempts, n.JSON}, nil
 }
-
-// Err returns what ended the input early; it makes COPY fail and the transaction roll back.
-func (s *importStage) Err() error { return s.err }

@@ -163,20 +163,26 @@ func TestModel(t *testing.T) {
 	w := newWorld(t)
 	w.opt.RetryBase, w.opt.RetryCap = time.Hour, 4*time.Hour
 	rapid.Check(t, func(r *rapid.T) {
-		s := &steps{world: w, m: &model{now: tick, paused: map[string]int64{}}, r: r}
-		w.exec("DELETE FROM todos; DELETE FROM queues", pgx.QueryExecModeSimpleProtocol)
-		actions := s.actions()
-		for name, act := range actions {
-			actions[name] = func(r *rapid.T) {
-				s.r = r
-				s.m.now += tick
-				act(r)
-				s.look()
-			}
-		}
+		_, actions := w.begin(r)
 		r.Repeat(actions)
 		sound(t.Context(), t, w.sql)
 	})
+}
+
+// begin starts a random history in an empty world: the actions that it may take, each followed by a comparison with the model.
+func (w *world) begin(r *rapid.T) (*steps, map[string]func(*rapid.T)) {
+	s := &steps{world: w, m: &model{now: tick, paused: map[string]int64{}}, r: r}
+	w.exec("DELETE FROM todos; DELETE FROM queues", pgx.QueryExecModeSimpleProtocol)
+	actions := s.actions()
+	for name, act := range actions {
+		actions[name] = func(r *rapid.T) {
+			s.r = r
+			s.m.now += tick
+			act(r)
+			s.look()
+		}
+	}
+	return s, actions
 }
 
 // backoff is the pause before attempt n+1: an hour, doubling, at most four.

@@ -1,8 +1,6 @@
 package queue
 
 import (
-	"errors"
-	"io"
 	"sort"
 
 	"github.com/google/uuid"
@@ -15,21 +13,18 @@ func stageColumns() []string {
 
 // stage hands the lines of a bulk enqueue to COPY, one at a time. It implements pgx.CopyFromSource.
 type stage struct {
-	next    func() (*NewTodo, error)
+	ahead[NewTodo]
 	keepIDs bool
-
-	head    []*NewTodo // read before the transaction began
-	whole   bool       // head is all there is
-	at      int        // place in head
-	read    int        // lines handed over
-	current *NewTodo
-	err     error
+	read    int  // lines handed over
 	events  bool // some line refers to an event
 	ids     []compact
 	gaps    []gap        // where line numbers jump
 	dropped map[int]bool // lines that the server side found bad
 	bad     []badLine    // the same, with what is told of them
 }
+
+// sizeOf is how much a line takes of memory, about.
+func sizeOf(n *NewTodo) int { return len(n.Payload) + len(n.Title) + len(n.Raw) + 512 }
 
 // badLine is a line that the server found bad.
 type badLine struct {
@@ -40,50 +35,10 @@ type badLine struct {
 // gap says that from the row with this position on, the line number is position + add.
 type gap struct{ ord, add int }
 
-// fill reads the first lines, up to firstBytes of payload.
-func (s *stage) fill() error {
-	for size := 0; size < firstBytes; {
-		n, err := s.next()
-		if errors.Is(err, io.EOF) {
-			s.whole = true
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		size += len(n.Payload) + len(n.Title) + len(n.Raw) + 512
-		s.head = append(s.head, n)
-	}
-	return nil
-}
-
 // rewind starts over, for a transaction that is tried again.
 func (s *stage) rewind() {
-	s.at, s.read, s.err, s.events, s.ids, s.gaps = 0, 0, nil, false, nil, nil
-}
-
-// Next moves to the next line.
-func (s *stage) Next() bool {
-	if s.at < len(s.head) {
-		s.current = s.head[s.at]
-		if !s.whole {
-			s.head[s.at] = nil // a stream is not read twice; let go of what has been sent
-		}
-		s.at++
-		return true
-	}
-	if s.whole {
-		return false
-	}
-	n, err := s.next()
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			s.err = err
-		}
-		return false
-	}
-	s.current = n
-	return true
+	s.restart()
+	s.read, s.events, s.ids, s.gaps = 0, false, nil, nil
 }
 
 // Values returns the columns of the current line.
@@ -116,9 +71,6 @@ func (s *stage) Values() ([]any, error) {
 	return []any{ord, compact(id).String(), n.Queue, n.Source, n.Kind, n.Title, n.Payload, eventID, source, kind,
 		external, event, n.Key, n.Assignee, n.MaxAttempts, n.At, n.Delay, raw}, nil
 }
-
-// Err returns what ended the input early; it makes COPY fail and the transaction roll back.
-func (s *stage) Err() error { return s.err }
 
 // line returns the line number of a position.
 func (s *stage) line(ord int) int {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
 	"github.com/todoctl/todoctl/pkg/todo"
@@ -65,17 +64,7 @@ func TestWhyAgreesWithClaim(t *testing.T) {
 	w.opt.RetryBase, w.opt.RetryCap = time.Hour, 4*time.Hour
 	codes := map[string]bool{}
 	rapid.Check(t, func(r *rapid.T) {
-		s := &steps{world: w, m: &model{now: tick, paused: map[string]int64{}}, r: r}
-		w.exec("DELETE FROM todos; DELETE FROM queues", pgx.QueryExecModeSimpleProtocol)
-		actions := s.actions()
-		for name, act := range actions {
-			actions[name] = func(r *rapid.T) {
-				s.r = r
-				s.m.now += tick
-				act(r)
-				s.look()
-			}
-		}
+		s, actions := w.begin(r)
 		actions["ask"] = func(r *rapid.T) { s.r = r; s.agree(codes) }
 		r.Repeat(actions)
 		s.r = r

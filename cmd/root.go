@@ -36,12 +36,18 @@ func Root() *cobra.Command {
 func newRoot(app *App, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use: "todoctl", Short: "Inspect and drive a durable work queue in PostgreSQL", Long: rootHelp, Example: rootExample,
-		SilenceErrors: true, SilenceUsage: true, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions, Version: app.Version.line(),
+		SilenceErrors: true, SilenceUsage: true, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if asksVersion(c) {
+				return app.writeVersion()
+			}
 			return usagef("no command").WithHint("todoctl --help lists the commands")
 		},
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			app.running = true
+			if asksVersion(c) {
+				return nil
+			}
 			switch c.Name() {
 			case cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
 				return nil // a completion reads the settings of the command that it completes, in silence
@@ -58,7 +64,7 @@ func newRoot(app *App, args []string) *cobra.Command {
 			return app.load(c)
 		},
 	}
-	root.SetVersionTemplate("{{.Version}}\n")
+	versionFlag(root)
 	root.SetOut(app.Streams.Out)
 	root.SetErr(app.Streams.Err)
 	root.SetIn(app.Streams.In)

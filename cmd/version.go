@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -8,6 +9,7 @@ import (
 	"github.com/todoctl/todoctl/pkg/config"
 	"github.com/todoctl/todoctl/pkg/migrate"
 	"github.com/todoctl/todoctl/pkg/render"
+	"github.com/todoctl/todoctl/pkg/todo"
 )
 
 // VersionInfo is what the build says of itself.
@@ -31,6 +33,24 @@ func (v VersionInfo) line() string {
 		s += " (" + v.Commit + " " + v.Date + ")"
 	}
 	return s + " " + v.Go + " schema " + v.Schema
+}
+
+// versionFlag adds --version. The one that cobra makes is printed by text/template, which finds methods by their name: as soon as
+// a program does that, the linker must keep every method of every type in it.
+func versionFlag(root *cobra.Command) {
+	root.Flags().BoolP("version", "v", false, "version for "+root.Name())
+}
+
+func asksVersion(c *cobra.Command) bool {
+	f := c.Flags().Lookup("version")
+	return !c.HasParent() && f != nil && f.Value.String() == "true"
+}
+
+func (a *App) writeVersion() error {
+	if _, err := fmt.Fprintln(a.Streams.Out, a.Version.line()); err != nil {
+		return todo.Errorf(todo.CodeInternal, "write output: %v", err)
+	}
+	return nil
 }
 
 func newVersion(app *App) *cobra.Command {

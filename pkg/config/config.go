@@ -34,15 +34,16 @@ type Config struct {
 	Path     string   // the config file that was read; "" when there is none
 	Warnings []string // what the user should know, for the error stream
 
-	in   Input
-	env  map[string]string
-	file file
+	in        Input
+	env       map[string]string
+	file      file
+	variables []Variable
 }
 
 // Load reads the config file and checks what every command relies on. Each value is checked by the
 // getter that a command asks for it with.
 func Load(in Input) (*Config, error) {
-	c := &Config{in: in, env: map[string]string{}}
+	c := &Config{in: in, env: map[string]string{}, variables: Variables()}
 	for _, kv := range in.Env {
 		name, value, _ := strings.Cut(kv, "=")
 		c.env[name] = value
@@ -62,7 +63,7 @@ func Load(in Input) (*Config, error) {
 // set TODOCTL_… for a service of that name.
 func (c *Config) checkVariables() error {
 	known := otherVariables()
-	for _, v := range Variables() {
+	for _, v := range c.variables {
 		known = append(known, v.Env)
 		if value, set := c.env[v.Env]; set && value == "" {
 			return emptyValue(v.Env)
@@ -85,7 +86,7 @@ func (c *Config) Value(name string) Value {
 	if value, set := c.flag(name); set {
 		return Value{value, "--" + name}
 	}
-	for _, v := range Variables() {
+	for _, v := range c.variables {
 		if v.Name != name {
 			continue
 		}

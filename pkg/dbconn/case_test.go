@@ -210,9 +210,12 @@ func TestC091SchemaOtherThanPublic(t *testing.T) {
 func TestC093HostThatDoesNotAnswer(t *testing.T) {
 	mute, accepted := pgnet.MuteListener(t)
 	url := "postgres://todoctl@" + mute + "/todoctl"
-	for _, sslmode := range []string{"disable", "prefer", "require"} {
+	for i, sslmode := range []string{"disable", "prefer", "require"} {
 		_, err := dbconn.Connect(t.Context(), dbconn.Options{URL: url + "?connect_timeout=1&sslmode=" + sslmode})
 		refused(t, err, todo.CodeUnavailable, mute, "no answer within 1s")
+		if i == 0 && len(accepted) != 1 {
+			t.Errorf("dialled %d times", len(accepted))
+		}
 	}
 	for timeout, want := range map[string]time.Duration{"": 10 * time.Second, "?connect_timeout=0": 10 * time.Second, "?connect_timeout=3": 3 * time.Second} {
 		cfg, err := dbconn.ParseConfig(dbconn.Options{URL: url + timeout})

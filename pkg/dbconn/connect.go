@@ -34,11 +34,38 @@ func ConnectConfig(ctx context.Context, cfg *pgx.ConnConfig) (*pgx.Conn, error) 
 	}
 	limited, cancel := context.WithTimeout(ctx, cfg.ConnectTimeout*time.Duration(len(hosts)))
 	defer cancel()
+	cfg = cfg.Copy()
+	defer ahead(limited, cfg)()
 	conn, err := pgx.ConnectConfig(limited, cfg)
 	if err != nil {
 		return nil, connectError(ctx, cfg, err)
 	}
 	return conn, nil
+}
+
+// ahead dials the first host before the driver does, where no name has to be looked up: a server makes a process for a connection as
+// soon as it accepts it, and that goes on while the driver sets up its types. The driver is handed what came of it when it dials that
+// address; the returned function closes what it never asked for.
+func ahead(ctx context.Context, cfg *pgx.ConnConfig) (end func()) {
+	if !strings.HasPrefix(cfg.Host, "/") && net.ParseIP(cfg.Host) == nil {
+		return func() {}
+	}
+	dial := cfg.DialFunc
+	network, addr := pgconn.NetworkAddress(cfg.Host, cfg.Port)
+	conn, err := dial(ctx, network, addr)
+	taken := false
+	cfg.DialFunc = func(ctx context.Context, n, a string) (net.Conn, error) {
+		if taken || n != network || a != addr {
+			return dial(ctx, n, a)
+		}
+		taken = true
+		return conn, err
+	}
+	return func() {
+		if !taken && err == nil {
+			_ = conn.Close()
+		}
+	}
 }
 
 // Close says goodbye and closes conn. It does not wait for the server to hang up.

@@ -98,7 +98,7 @@ func checkShape(s, source string) error {
 	case badPort(p.hosts) != "":
 		return usage(source, "the port of host %s is not a number%s", badPort(p.hosts), where(s)).
 			WithHint("write postgres://USER@HOST:PORT/DATABASE, an IPv6 address as [::1]")
-	case regexp.MustCompile(`%([^0-9A-Fa-f]|.[^0-9A-Fa-f]|.?$)`).MatchString(p.user + "\n" + p.password + "\n"):
+	case strings.Contains(p.user+p.password, "%") && regexp.MustCompile(`%([^0-9A-Fa-f]|.[^0-9A-Fa-f]|.?$)`).MatchString(p.user+"\n"+p.password+"\n"):
 		return usage(source, "the user name or password holds a %% that is not percent-encoding%s", where(s)).
 			WithHint("%s", encodingHint)
 	case strings.Contains(p.user+p.password, " "):

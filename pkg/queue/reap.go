@@ -109,7 +109,7 @@ func (c *Client) reapBatch(ctx context.Context, ids []string) (ReapResult, error
 	var r ReapResult
 	err := c.run(ctx, writes, func() []step {
 		r = ReapResult{}
-		return []step{{name: "reap", args: pgx.StrictNamedArgs{"ids": ids, "expired": todo.Fingerprint(expired)},
+		return []step{{name: "reap", args: pgx.StrictNamedArgs{"ids": ids, "expired": expiredPrint},
 			row: func(row pgx.CollectableRow) error {
 				var was, is todo.State
 				err := row.Scan(&was, &is)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/todoctl/todoctl/db"
 	"github.com/todoctl/todoctl/pkg/pgtest"
+	"github.com/todoctl/todoctl/pkg/todo"
 )
 
 // files returns the statements by name.
@@ -145,5 +146,12 @@ func TestStatementsAreUsed(t *testing.T) {
 		if _, ok := known[name]; !ok {
 			t.Errorf("the code runs %s, which has no file", name)
 		}
+	}
+}
+
+// A lease that ran out has the fingerprint of its text, so that it falls into one group with failures that say the same.
+func TestFingerprintOfALapsedLease(t *testing.T) {
+	if got := todo.Fingerprint(expired); got != expiredPrint {
+		t.Errorf("the fingerprint of %q is %s, claims and the reaper write %s", expired, got, expiredPrint)
 	}
 }

@@ -40,15 +40,29 @@ func (t Time) String() string {
 	case t.at.IsZero():
 		return ""
 	}
-	return t.at.Format("2006-01-02T15:04:05.999999Z07:00")
+	return string(t.digits(nil))
+}
+
+// digits appends a time that is one, to the microsecond: PostgreSQL keeps no more. RFC 3339 is the one layout that the
+// library prints without reading it first.
+func (t Time) digits(b []byte) []byte {
+	return t.at.Truncate(time.Microsecond).AppendFormat(b, time.RFC3339Nano)
+}
+
+// appendJSON appends what MarshalJSON prints.
+func (t Time) appendJSON(b []byte) []byte {
+	switch {
+	case t.IsNull():
+		return append(b, "null"...)
+	case t.inf != 0:
+		return append(append(append(b, '"'), t.String()...), '"')
+	}
+	return append(t.digits(append(b, '"')), '"')
 }
 
 // MarshalJSON prints null for null, else the string form.
 func (t Time) MarshalJSON() ([]byte, error) {
-	if t.IsNull() {
-		return []byte("null"), nil
-	}
-	return []byte(`"` + t.String() + `"`), nil
+	return t.appendJSON(nil), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON prints, with any offset from UTC.

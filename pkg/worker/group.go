@@ -3,8 +3,6 @@
 package worker
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -74,10 +72,8 @@ func (g *group) feed() {
 
 // add sends a todo. It is false when the command has ended or takes no more.
 func (g *group) add(h *held) bool {
-	var line bytes.Buffer
-	e := json.NewEncoder(&line)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(h.todo); err != nil {
+	line, err := h.todo.AppendJSON(make([]byte, 0, 768+len(h.todo.Payload)))
+	if err != nil {
 		g.w.report(outcome{held: h, action: Fail, text: "the todo cannot be written as JSON: " + err.Error(), started: time.Now()})
 		return true
 	}
@@ -87,7 +83,7 @@ func (g *group) add(h *held) bool {
 		return false
 	}
 	select {
-	case g.lines <- line.Bytes():
+	case g.lines <- append(line, '\n'):
 	default: // what was answered unread still stands there
 		return false
 	}

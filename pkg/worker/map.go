@@ -21,6 +21,19 @@ const (
 	Stop    Action = "stop"    // the command cannot run: all is given back and the worker ends
 )
 
+// past is what a log says of a lease that ended so.
+func (a Action) past() string {
+	switch a {
+	case Done, Dead:
+		return string(a)
+	case Crash:
+		return "crashed"
+	case Release, Stop:
+		return "released"
+	}
+	return "failed"
+}
+
 // Map says which action follows on an exit code, and on death by signal.
 type Map struct {
 	codes  [256]Action

@@ -142,7 +142,7 @@ func (w *Worker) send(ctx context.Context, list []outcome) (results []queue.Resu
 	p := queue.LeaseParams{Receipts: receipts}
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
-	err = w.store.do(func(q *queue.Client) error {
+	err = w.ends.do(func(q *queue.Client) error {
 		switch o.action {
 		case Done:
 			results, err = q.CompleteEach(ctx, completions)
@@ -187,7 +187,7 @@ func (w *Worker) account(list []outcome, results []queue.Result) {
 			w.ended(o, "lost", e.Message)
 			continue
 		}
-		name := map[Action]string{Done: "done", Fail: "failed", Dead: "dead", Release: "released", Stop: "released", Crash: "crashed"}[o.action]
+		name := o.action.past()
 		if (o.action == Fail || o.action == Crash) && results[i].Condition == todo.IsDead {
 			name = "dead"
 		}
@@ -207,7 +207,7 @@ func (w *Worker) ended(o outcome, name, text string) {
 	default:
 		w.sum.Failed++
 	}
-	t := o.held.todo
+	t := &o.held.todo
 	e := Event{ID: t.ID, Receipt: o.held.receipt.String(), Queue: t.Queue, Kind: t.Kind, Attempt: t.Attempt, Outcome: name, Seconds: time.Since(o.started).Seconds()}
 	if name != "done" {
 		line := firstLine(text)

@@ -62,7 +62,8 @@ const answer = 10 * time.Second
 // Worker is one running worker.
 type Worker struct {
 	opt    Options
-	store  *store // claims and settles
+	store  *store // claims
+	ends   *store // settles: on a connection of its own where commands get lines, so that neither waits for the other
 	renews *store // renews and tells of progress: a slow claim must not cost a lease
 	spawn  *spawner
 	guard  *guard
@@ -101,6 +102,12 @@ func Run(ctx context.Context, q *queue.Client, opt Options) (Summary, error) {
 	w := &Worker{opt: opt, store: &store{q: q}, renews: &store{q: again}, spawn: newSpawner(), held: map[*held]struct{}{},
 		finished: outbox{filled: make(chan struct{}, 1)}, wake: make(chan struct{}, 1), renewNow: make(chan struct{}, 1),
 		halt: make(chan struct{}), giveUp: make(chan struct{})}
+	w.ends = w.store
+	if opt.lined() {
+		own := q.Sibling()
+		defer own.Close()
+		w.ends = &store{q: own}
+	}
 	w.outage.warn = opt.Warn
 	if len(opt.Guard) > 0 {
 		var err error

@@ -19,6 +19,9 @@ const (
 	DefaultTTL = 5 * time.Minute
 )
 
+// handful is how many rows of a claim are taken before room is made for all that were asked for.
+const handful = 16
+
 // expired is the text that a lease which ran out leaves as its error.
 const expired = "lease expired"
 
@@ -51,7 +54,11 @@ func (c *Client) Claim(ctx context.Context, p ClaimParams) ([]todo.Todo, error) 
 			}
 			return nil, err
 		}
-		got = append(got, claimed...)
+		if len(got) == 0 {
+			got = claimed // rows are large, and one answer is the rule
+		} else {
+			got = append(got, claimed...)
+		}
 		switch {
 		case len(claimed)+len(buried) == 0:
 			if empty++; empty == 2 && seen.bounded && len(got) == 0 && !(p.Again && m.recent()) {
@@ -90,7 +97,7 @@ func (c *Client) claimOnce(ctx context.Context, p ClaimParams, n int, m *mark) (
 	low := m.bound()
 	s.low = lowSetting(low)
 	first := !m.read
-	claimed, buried, err = c.claimStep(ctx, s, &seen, func() []step {
+	claimed, buried, err = c.claimStep(ctx, s, n, &seen, func() []step {
 		seen = look{bounded: !low.IsZero()}
 		if first {
 			return []step{m.step(&seen)}
@@ -106,18 +113,22 @@ func (c *Client) claimOnce(ctx context.Context, p ClaimParams, n int, m *mark) (
 	return claimed, buried, seen, nil
 }
 
-// claimStep runs a statement that claims, after what before returns, and notes what it saw.
-func (c *Client) claimStep(ctx context.Context, s step, seen *look, before func() []step) (claimed []todo.Todo, buried []string, err error) {
+// claimStep runs a statement that claims n at most, after what before returns, and notes what it saw.
+func (c *Client) claimStep(ctx context.Context, s step, n int, seen *look, before func() []step) (claimed []todo.Todo, buried []string, err error) {
 	err = c.run(ctx, writes, func() []step {
 		claimed, buried = nil, nil
 		steps := before()
+		var r scanner
 		s.row = func(row pgx.CollectableRow) error {
-			t, x, err := scan(row)
-			seen.note(t, x)
-			if t.State == todo.Claimed {
-				claimed = append(claimed, t)
+			err := r.scan(row)
+			seen.note(&r)
+			if r.todo.State == todo.Claimed {
+				if len(claimed) == handful {
+					claimed = slices.Grow(claimed, max(n-handful, handful))
+				}
+				claimed = append(claimed, r.todo)
 			} else {
-				buried = append(buried, t.ID)
+				buried = append(buried, r.todo.ID)
 			}
 			return err
 		}
@@ -155,14 +166,14 @@ func (c *Client) buryCapped(ctx context.Context, p ClaimParams) error {
 
 // sortClaimed puts an answer, which comes in heap order, into the order in which it was chosen.
 func sortClaimed(list []todo.Todo, p ClaimParams) {
-	mine := func(t todo.Todo) int {
+	mine := func(t *todo.Todo) int {
 		if t.Assignee != nil {
 			return 0
 		}
 		return 1
 	}
-	at := func(t todo.Todo) time.Time { v, _ := t.RunAt.Time(); return v }
-	slices.SortStableFunc(list, func(a, b todo.Todo) int {
+	at := func(t *todo.Todo) time.Time { v, _ := t.RunAt.Time(); return v }
+	reorder(list, func(a, b *todo.Todo) int {
 		return cmp.Or(cmp.Compare(mine(a), mine(b)), at(a).Compare(at(b)), cmp.Compare(a.ID, b.ID))
 	})
 	if len(p.Queues) < 2 {
@@ -174,12 +185,13 @@ func sortClaimed(list []todo.Todo, p ClaimParams) {
 		queue string
 	}
 	rank := map[group]int{}
-	for i, t := range list {
-		if _, seen := rank[group{mine(t), t.Queue}]; !seen {
-			rank[group{mine(t), t.Queue}] = i
+	for i := range list {
+		g := group{mine(&list[i]), list[i].Queue}
+		if _, seen := rank[g]; !seen {
+			rank[g] = i
 		}
 	}
-	slices.SortStableFunc(list, func(a, b todo.Todo) int {
+	reorder(list, func(a, b *todo.Todo) int {
 		if p.Strict {
 			if d := cmp.Compare(slices.Index(p.Queues, a.Queue), slices.Index(p.Queues, b.Queue)); d != 0 {
 				return d
@@ -189,13 +201,30 @@ func sortClaimed(list []todo.Todo, p ClaimParams) {
 	})
 }
 
+// reorder sorts stably. Rows are large, and mostly in order already: pointers are compared and moved in their place.
+func reorder(list []todo.Todo, compare func(a, b *todo.Todo) int) {
+	order := make([]*todo.Todo, len(list))
+	for i := range list {
+		order[i] = &list[i]
+	}
+	if slices.IsSortedFunc(order, compare) {
+		return
+	}
+	slices.SortStableFunc(order, compare)
+	sorted := make([]todo.Todo, len(list))
+	for i, t := range order {
+		sorted[i] = *t
+	}
+	copy(list, sorted)
+}
+
 // ClaimID takes one todo by its id. A todo that cannot be claimed now is a conflict that says why;
 // an unknown one is not found.
 func (c *Client) ClaimID(ctx context.Context, id, owner string, ttl time.Duration) (todo.Todo, error) {
 	s := step{name: "claim_id", args: pgx.StrictNamedArgs{
 		"id": id, "owner": owner, "ttl": ttl, "expired": expiredPrint}}
 	for miss := 0; miss < 2; miss++ {
-		claimed, buried, err := c.claimStep(ctx, s, &look{}, func() []step { return nil })
+		claimed, buried, err := c.claimStep(ctx, s, 1, &look{}, func() []step { return nil })
 		if err != nil {
 			return todo.Todo{}, err
 		}

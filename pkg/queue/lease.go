@@ -18,34 +18,6 @@ type LeaseParams struct {
 	Force    bool           // an operator: whoever holds the lease; goes into the journal
 }
 
-// Result is what a verb did to one todo, in the order in which the todos were named. Error says why
-// it was refused, and is null where it was not.
-type Result struct {
-	ID             string         `json:"id"`
-	Receipt        *string        `json:"receipt"`
-	Queue          *string        `json:"queue"` // null, as state and condition, where there is no such todo
-	State          todo.State     `json:"state"`
-	Condition      todo.Condition `json:"condition"`
-	Owner          *string        `json:"owner"`
-	LeaseExpiresAt todo.Time      `json:"lease_expires_at"`
-	Attempt        int            `json:"attempt"`
-	MaxAttempts    int            `json:"max_attempts"`
-	RunAt          todo.Time      `json:"run_at"`
-	NextRetryAt    todo.Time      `json:"next_retry_at"`
-	Already        bool           `json:"already"` // it had been done before, with the same receipt
-	Op             *string        `json:"op"`      // an operator's verb in the journal; null for workers' verbs and where nothing was changed
-	Error          *todo.Error    `json:"error"`
-}
-
-func result(t todo.Todo) Result {
-	return Result{ID: t.ID, Receipt: t.Receipt, Queue: &t.Queue, State: t.State, Condition: t.Condition, Owner: t.Owner,
-		LeaseExpiresAt: t.LeaseExpiresAt, Attempt: t.Attempt, MaxAttempts: t.MaxAttempts, RunAt: t.RunAt, NextRetryAt: t.NextRetryAt}
-}
-
-// refuse says that nothing was done to the todo. The receipt goes: it names the latest lease, and may be
-// somebody else's by now.
-func (r *Result) refuse(why *todo.Error) { r.Error, r.Receipt = why, nil }
-
 // repeated maps a verb to the outcome that it leaves behind, by which a repetition is known.
 type ended struct {
 	state   todo.State // of the todo while the lease in question is its latest
@@ -55,7 +27,7 @@ type ended struct {
 // lease runs one of the four statements that the holder of a lease may run.
 func (c *Client) lease(ctx context.Context, verb string, p LeaseParams, done ended, more pgx.StrictNamedArgs) ([]Result, error) {
 	receipts := distinct(p.Receipts)
-	var changed map[string]todo.Todo
+	changed := newAnswers(len(receipts))
 	var o *op
 	if p.Force {
 		var err error
@@ -67,10 +39,10 @@ func (c *Client) lease(ctx context.Context, verb string, p LeaseParams, done end
 		ids, seqs := split(part)
 		args := pgx.StrictNamedArgs{"ids": ids, "seqs": seqs, "owner": p.Owner, "named": p.Named, "force": p.Force}
 		maps.Copy(args, more)
-		var some map[string]todo.Todo
+		known := changed.len()
 		err := c.run(ctx, repeatable(part), func() []step {
-			some = map[string]todo.Todo{}
-			steps := []step{{name: verb, args: args, row: keep(some)}}
+			changed.cut(known)
+			steps := []step{{name: verb, args: args, row: changed.keep()}}
 			if o != nil {
 				hold := step{name: "journal_hold", args: pgx.StrictNamedArgs{"op": o.id, "ids": ids, "seqs": seqs}}
 				steps = []step{hold, steps[0], c.entry(o, nil, nil)}
@@ -86,15 +58,11 @@ func (c *Client) lease(ctx context.Context, verb string, p LeaseParams, done end
 		if err != nil {
 			return nil, err
 		}
-		if changed == nil {
-			changed = some
-		}
-		maps.Copy(changed, some)
 	}
 	list, err := c.results(ctx, verb, p, receipts, changed, done)
-	if o != nil && len(changed) > 0 {
+	if o != nil && changed.len() > 0 {
 		for i := range list {
-			if _, ok := changed[list[i].ID]; ok {
+			if changed.has(list[i].ID) {
 				list[i].Op = &o.id
 			}
 		}
@@ -115,10 +83,10 @@ func repeatable(receipts []todo.Receipt) access {
 }
 
 // results puts the answers in the order asked for and classifies what was not changed.
-func (c *Client) results(ctx context.Context, verb string, p LeaseParams, receipts []todo.Receipt, changed map[string]todo.Todo, done ended) ([]Result, error) {
+func (c *Client) results(ctx context.Context, verb string, p LeaseParams, receipts []todo.Receipt, changed *answers, done ended) ([]Result, error) {
 	var missed []todo.Receipt
 	for _, r := range receipts {
-		if _, ok := changed[r.ID]; !ok {
+		if !changed.has(r.ID) {
 			missed = append(missed, r)
 		}
 	}
@@ -128,9 +96,8 @@ func (c *Client) results(ctx context.Context, verb string, p LeaseParams, receip
 	}
 	list := make([]Result, len(receipts))
 	for i, r := range receipts {
-		t, ok := changed[r.ID]
-		if ok {
-			list[i] = result(t)
+		if at, ok := changed.at[r.ID]; ok {
+			list[i] = changed.list[at]
 			continue
 		}
 		s, ok := seen[r.ID]
@@ -138,7 +105,7 @@ func (c *Client) results(ctx context.Context, verb string, p LeaseParams, receip
 			list[i] = Result{ID: r.ID, Error: notFound(r.ID)}
 			continue
 		}
-		list[i] = result(s.todo)
+		list[i] = result(&s.todo)
 		if s.repeats(r, p, done) {
 			asked := r.String() // the todo's own may be of a later lease
 			list[i].Already, list[i].Receipt = true, &asked

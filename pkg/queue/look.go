@@ -24,7 +24,7 @@ func (c *Client) Look(ctx context.Context, receipts []todo.Receipt) ([]Result, e
 	list := make([]Result, len(receipts))
 	for i, r := range receipts {
 		if t, ok := seen[r.ID]; ok {
-			list[i] = result(t)
+			list[i] = result(&t)
 		} else {
 			list[i] = Result{ID: r.ID, Error: notFound(r.ID)}
 		}

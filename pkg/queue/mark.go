@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/todoctl/todoctl/pkg/todo"
 )
 
 // A claim begins at the oldest entry of the pool index, and a transaction that somebody left open keeps
@@ -146,12 +144,12 @@ func lowSetting(low time.Time) string {
 }
 
 // note adds one row of an answer to what a look saw.
-func (l *look) note(t todo.Todo, x extra) {
-	l.now = x.now
-	if x.walked != nil {
-		l.walked = *x.walked
+func (l *look) note(r *scanner) {
+	l.now = r.now
+	if r.walked != nil {
+		l.walked = *r.walked
 	}
-	if at, ok := t.RunAt.Time(); ok && t.Assignee == nil && (l.oldest.IsZero() || at.Before(l.oldest)) {
+	if at, ok := r.todo.RunAt.Time(); ok && r.todo.Assignee == nil && (l.oldest.IsZero() || at.Before(l.oldest)) {
 		l.oldest = at
 	}
 }

@@ -65,10 +65,10 @@ func (c *Client) byID(ctx context.Context, o *op, ids []string, a apply, p *pace
 	list := make([]Result, len(receipts))
 	for i, r := range receipts {
 		if t, ok := changed[r.ID]; ok {
-			list[i] = result(t)
+			list[i] = result(&t)
 			list[i].Op = &o.id
 		} else if s, ok := seen[r.ID]; ok {
-			list[i] = result(s.todo)
+			list[i] = result(&s.todo)
 			list[i].refuse(s.refused(o.verb, ""))
 		} else {
 			list[i] = Result{ID: r.ID, Error: notFound(r.ID)}
@@ -134,9 +134,10 @@ func (c *Client) byFilter(ctx context.Context, o *op, f Filter, a apply, p *pace
 
 // keep stores the rows of an operator's statement by id.
 func keep(changed map[string]todo.Todo) func(pgx.CollectableRow) error {
+	var s scanner
 	return func(row pgx.CollectableRow) error {
-		t, _, err := scan(row)
-		changed[t.ID] = t
+		err := s.scan(row)
+		changed[s.todo.ID] = s.todo
 		return err
 	}
 }

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"maps"
 
 	"github.com/jackc/pgx/v5"
 
@@ -21,22 +20,21 @@ func (c *Client) CompleteEach(ctx context.Context, list []Completion) ([]Result,
 	for i, l := range list {
 		receipts[i] = l.Receipt
 	}
-	changed := map[string]todo.Todo{}
+	changed := newAnswers(len(list))
 	for _, part := range parts(list) {
 		ids, seqs, results := make([]string, len(part)), make([]int, len(part)), make([]*string, len(part))
 		for i, l := range part {
 			ids[i], seqs[i], results[i] = l.Receipt.ID, l.Receipt.Seq, l.Result
 		}
-		some := map[string]todo.Todo{}
+		known := changed.len()
 		err := c.run(ctx, repeats, func() []step {
-			clear(some)
-			return []step{{name: "complete_each", args: pgx.StrictNamedArgs{"ids": ids, "seqs": seqs, "results": results}, row: keep(some)},
+			changed.cut(known)
+			return []step{{name: "complete_each", args: pgx.StrictNamedArgs{"ids": ids, "seqs": seqs, "results": results}, row: changed.keep()},
 				notify(ids, nil)}
 		})
 		if err != nil {
 			return nil, err
 		}
-		maps.Copy(changed, some)
 	}
 	return c.results(ctx, "complete", LeaseParams{}, receipts, changed, ended{state: todo.Done})
 }

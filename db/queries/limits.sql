@@ -3,4 +3,4 @@
 -- Guard: none; changes no row. Index: none.
 SELECT set_config(s.name, s.value, true)
   FROM unnest(@names::text[], @values::text[]) s(name, value)
- WHERE s.value = 'off' OR s.name LIKE 'todoctl.%' OR current_setting(s.name, true) = '0'
+ WHERE s.value = 'off' OR s.name LIKE 'todoctl.%' OR s.name = 'plan_cache_mode' OR current_setting(s.name, true) = '0'

@@ -94,7 +94,7 @@ func serve(ctx context.Context, c *queue.Client, started chan<- time.Time) error
 	watch := queue.NewWatch(c, []string{"latency"}, true, func(string) {})
 	defer watch.Close(context.WithoutCancel(ctx))
 	for {
-		got, err := c.Claim(ctx, queue.ClaimParams{Queues: []string{"latency"}, Owner: "bench", TTL: time.Minute, Limit: 10})
+		got, err := c.Claim(ctx, queue.ClaimParams{Queues: []string{"latency"}, Owner: "bench", TTL: time.Minute, Limit: 10, Again: true})
 		switch {
 		case err == nil:
 			for range got {

@@ -162,7 +162,7 @@ func (b *bench) client(ctx context.Context, url string) (*queue.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return queue.Open(ctx, queue.Options{Connect: func(ctx context.Context) (*pgx.Conn, error) { return dbconn.ConnectConfig(ctx, cfg) }})
+	return queue.Open(ctx, queue.Options{Prepare: true, Connect: func(ctx context.Context) (*pgx.Conn, error) { return dbconn.ConnectConfig(ctx, cfg) }})
 }
 
 // machine describes the host and the server's settings.

@@ -30,6 +30,13 @@ func Retryable(err error) bool {
 	return errors.As(err, &pg) && (pg.Code == "40P01" || pg.Code == "40001")
 }
 
+// Outdated says that a prepared statement is not what it was: the schema has changed since, or a pooler has given
+// the session to another server. Nothing was done.
+func Outdated(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == "26000" || pg.Code == "42P05" || pg.Code == "0A000")
+}
+
 func statementError(ctx context.Context, err error, write bool) error {
 	var known *todo.Error
 	if err == nil || errors.As(err, &known) {

@@ -58,6 +58,7 @@ func (c *Client) Listen(ctx context.Context, names []string) (*Bell, error) {
 	select {
 	case <-b.rings:
 		if !b.Lost() {
+			c.Prepare() // no transaction pooler is in between
 			return b, nil
 		}
 	case <-ctx.Done():

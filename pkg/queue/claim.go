@@ -35,7 +35,7 @@ type ClaimParams struct {
 	TTL    time.Duration // length of the lease, MinTTL to MaxTTL
 	Limit  int           // at most so many; 0 is one
 	Strict bool          // several queues: in the order given, not by the oldest head
-	Again  bool          // the caller asks again within seconds: nothing may be the answer of a look that left out what lies below a mark
+	Again  bool          // the caller asks again at once: some may be the answer where there are more, and nothing that of a look that left out what lies below a mark
 }
 
 // Claim takes the next due todos under a lease: the caller's own assigned ones first, then the
@@ -46,7 +46,7 @@ func (c *Client) Claim(ctx context.Context, p ClaimParams) ([]todo.Todo, error) 
 	m := c.mark(p)
 	var got []todo.Todo
 	// An answer cut short proves nothing: a row may have moved between snapshot and lock.
-	for empty := 0; len(got) < want && empty < 2; {
+	for empty := 0; len(got) < want && empty < 2 && !(p.Again && len(got) > 0); {
 		claimed, buried, seen, err := c.claimOnce(ctx, p, want-len(got), m)
 		if err != nil {
 			if len(got) > 0 {

@@ -78,3 +78,24 @@ func TestBumpToTheFront(t *testing.T) {
 		t.Errorf("claims came as %s", got)
 	}
 }
+
+// Who asks again at once has the first answer that has something: a worker does not wait for two empty ones before
+// it begins. Others get all that there is, up to their limit.
+func TestShortAnswer(t *testing.T) {
+	t.Parallel()
+	for again, want := range map[bool]int{true: 1, false: 3} {
+		w := newWorld(t)
+		w.add("q")
+		claims := 0
+		c := w.spliced(func(sql string) string {
+			if strings.HasPrefix(sql, "-- Claims the next todos of one queue") {
+				claims++
+			}
+			return sql
+		})
+		got, err := c.Claim(t.Context(), ClaimParams{Queues: []string{"q"}, Owner: "a", TTL: time.Minute, Limit: 10, Again: again})
+		if err != nil || len(got) != 1 || claims != want {
+			t.Errorf("again %t: %d todos after %d statements, not 1 after %d, %v", again, len(got), claims, want, err)
+		}
+	}
+}

@@ -4,17 +4,14 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/todoctl/todoctl/db"
 	"github.com/todoctl/todoctl/pkg/dbconn"
 	"github.com/todoctl/todoctl/pkg/todo"
 )
@@ -25,6 +22,7 @@ type Options struct {
 	RetryBase   time.Duration                            // first backoff of a failed todo; 0 is 30 s
 	RetryCap    time.Duration                            // longest backoff; 0 is 15 min
 	LockTimeout time.Duration                            // longest wait for a row lock where the role sets none; 0 is 10 s
+	Prepare     bool                                     // prepare statements once for each connection: half the latency; not through a transaction pooler
 
 	Who          string                     // who an operator's verbs are journaled for; "" is the database's role
 	Host         string                     // where that is
@@ -57,6 +55,10 @@ func Open(ctx context.Context, opt Options) (*Client, error) {
 	c := &Client{opt: opt, far: walkedFar}
 	return c, c.ready(ctx)
 }
+
+// Prepare has statements prepared from now on, as Options.Prepare does. It is for who knows by now that no
+// transaction pooler is in between, and will run the same ones many times.
+func (c *Client) Prepare() { c.opt.Prepare = true }
 
 // Close takes leave of the server without waiting for its answer.
 func (c *Client) Close() {
@@ -121,6 +123,8 @@ func (c *Client) tries(ctx context.Context, a access, once func() error) error {
 			return nil
 		case dbconn.Retryable(err) && try < attempts && ctx.Err() == nil:
 			continue
+		case c.opt.Prepare && dbconn.Outdated(err) && ctx.Err() == nil: // the schema has changed under it, or there is a pooler
+			c.opt.Prepare = false
 		case a == reads:
 			return dbconn.WithRole(dbconn.ReadError(ctx, err), c.conn.Config())
 		default:
@@ -135,41 +139,15 @@ func (c *Client) pipeline(ctx context.Context, steps []step) error {
 		methods = append(methods, without(s.name)...)
 	}
 	set := off(methods...)
+	if c.opt.Prepare && !slices.ContainsFunc(steps, func(s step) bool { return !hot(s.name) }) {
+		set.add("plan_cache_mode", "force_generic_plan")
+	}
 	for _, s := range steps {
 		if s.low != "" {
 			set.add("todoctl.low", s.low)
 		}
 	}
 	return c.send(ctx, append([]step{c.limits(ctx, set)}, steps...))
-}
-
-// send runs steps as one batch of unnamed statements. pgx's own batches ask for answers as text; binary is a third
-// of the work for a row with eight times in it, on both sides.
-func (c *Client) send(ctx context.Context, steps []step) error {
-	var batch pgconn.Batch
-	var build pgx.ExtendedQueryBuilder
-	for _, s := range steps {
-		sql, err := statement(s.name)
-		if err != nil {
-			return err
-		}
-		var values []any
-		if s.args != nil {
-			if sql, values, err = s.args.RewriteQuery(ctx, c.conn, sql, nil); err != nil {
-				return fmt.Errorf("statement %s: %w", s.name, err)
-			}
-		}
-		if err := build.Build(c.conn.TypeMap(), nil, values); err != nil {
-			return fmt.Errorf("statement %s: %w", s.name, err)
-		}
-		batch.ExecParams(sql, build.ParamValues, nil, build.ParamFormats, []int16{pgx.BinaryFormatCode})
-	}
-	answers := c.conn.PgConn().ExecBatch(ctx, &batch)
-	var unread error
-	for i := 0; unread == nil && answers.NextResult(); i++ {
-		unread = each(pgx.RowsFromResultReader(c.conn.TypeMap(), answers.ResultReader()), steps[i].row)
-	}
-	return cmp.Or(answers.Close(), unread) // the first tells of the server's errors too
 }
 
 // transaction runs f between BEGIN and COMMIT, for what needs one answer to ask the next question.
@@ -243,14 +221,6 @@ func (c *Client) limits(ctx context.Context, set settings) step {
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-
-func statement(name string) (string, error) {
-	b, err := db.Queries.ReadFile("queries/" + name + ".sql")
-	if err != nil {
-		return "", fmt.Errorf("statement %s: %w", name, err)
-	}
-	return string(b), nil
-}
 
 func args(s step) []any {
 	if s.args == nil {

@@ -22,6 +22,17 @@ func without(name string) []string {
 	return nil
 }
 
+// hot says that workers and producers run a statement so often that it pays to prepare it, and that it has one
+// plan whatever its parameters are.
+func hot(name string) bool {
+	switch name {
+	case "limits", "enqueue", "enqueue_live", "enqueue_queue", "notify", "claim", "claim_many", "claim_id", "claim_reason", "classify",
+		"complete", "complete_each", "fail", "release", "heartbeat", "renew", "progress":
+		return true
+	}
+	return false
+}
+
 // byID is for statements that visit named todos: with a scan of the whole table instead, twice the
 // todos would be four times the work, and so they would be with a join by anything but the index.
 func byID() []string {

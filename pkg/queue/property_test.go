@@ -173,6 +173,7 @@ func TestModel(t *testing.T) {
 func (w *world) begin(r *rapid.T) (*steps, map[string]func(*rapid.T)) {
 	s := &steps{world: w, m: &model{now: tick, paused: map[string]int64{}}, r: r}
 	w.exec("DELETE FROM todos; DELETE FROM queues", pgx.QueryExecModeSimpleProtocol)
+	w.opt.Prepare = s.chance("prepare")
 	actions := s.actions()
 	for name, act := range actions {
 		actions[name] = func(r *rapid.T) {

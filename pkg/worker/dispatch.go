@@ -68,7 +68,10 @@ func (f *feed) await(ctx context.Context, watch *queue.Watch, due todo.Time) {
 	case f.wanted() > 0:
 		fresh := false
 		_ = f.w.store.do(func(*queue.Client) error { fresh = watch.Ready(ctx); return nil })
-		if fresh {
+		if fresh { // what the bell has shown of the server holds for the other connections too
+			for _, s := range []*store{f.w.ends, f.w.renews} {
+				_ = s.do(func(q *queue.Client) error { q.Prepare(); return nil })
+			}
 			return
 		}
 		d, rings = watch.Pause(due)

@@ -69,8 +69,8 @@ func batches() []planned {
 			more["seqs"], more["owner"], more["named"], more["force"] = seqs, "a", false, false
 			return more
 		}
-		add("complete", held(pgx.StrictNamedArgs{"result": nil}), 2*n)
-		add("complete_each", pgx.StrictNamedArgs{"seqs": seqs, "results": make([]*string, n)}, 2*n)
+		add("complete", held(pgx.StrictNamedArgs{"result": nil}), n)
+		add("complete_each", pgx.StrictNamedArgs{"seqs": seqs, "results": make([]*string, n)}, n)
 		add("fail", held(pgx.StrictNamedArgs{"error": "boom", "fingerprint": "", "result": nil, "retry_in": nil, "cap": time.Hour, "base": time.Minute, "dead": false, "outcome": "failed"}), 2*n)
 		add("renew", pgx.StrictNamedArgs{"seqs": seqs, "ttl": time.Minute}, 2*n)
 		add("progress", pgx.StrictNamedArgs{"seqs": seqs, "percents": make([]int, n)}, 2*n)

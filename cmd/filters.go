@@ -45,7 +45,7 @@ func (a *App) filterFlags(c *cobra.Command, state bool) *filters {
 	f.Var(&x.createdUntil, "created-until", "only created before then")
 	f.IntVar(&x.minAttempt, "min-attempt", 0, "only with at least so many attempts")
 	f.Var(&x.payload, "payload", "only where the payload contains this JSON (reads up to --scan-limit rows)")
-	f.IntVar(&x.scanLimit, "scan-limit", queue.DefaultScanLimit, "rows to read at most for --error and --payload")
+	f.IntVar(&x.scanLimit, "scan-limit", queue.DefaultScanLimit, "rows to read at most for what has no index")
 	return x
 }
 

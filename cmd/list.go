@@ -10,7 +10,11 @@ import (
 
 const listHelp = `List todos, live ones unless --state says otherwise, in the order of their ids, which is that of their
 creation. A table on a terminal ends after 50 and says how many more there are; elsewhere lists are whole.
---after goes on after an id that was printed.`
+--after goes on after an id that was printed.
+
+Ids, states, queues, keys and fingerprints of what is live or dead, and the time at which something was done have
+an index. What has none (--error, --payload, --kind and the rest) stops once --scan-limit rows were read in vain,
+and says so.`
 
 const listExample = `  todoctl list -q mail --state claimed,expired
   todoctl list --state all --created-since 1h -o jsonl`
@@ -58,7 +62,7 @@ func runList(c *cobra.Command, app *App, o *listOptions, verb string, shape rend
 	if err != nil {
 		return err
 	}
-	p := queue.Page{Limit: o.limit, Bodies: app.wantsBodies()}
+	p := queue.Page{Limit: o.limit, Bodies: app.wantsBodies(), Bounded: true}
 	if c.Flags().Changed("limit") && o.limit < 1 {
 		return usagef("--limit: %d is not a number of todos", o.limit)
 	}

@@ -171,6 +171,8 @@ CREATE INDEX idx_todos_assigned ON public.todos USING btree (assignee, queue, av
 
 CREATE INDEX idx_todos_dead ON public.todos USING btree (queue, id) WHERE ((state = 'failed'::text) AND (available_at IS NULL));
 
+CREATE INDEX idx_todos_dead_id ON public.todos USING btree (id) WHERE ((state = 'failed'::text) AND (available_at IS NULL) AND (lease_seq >= 0));
+
 CREATE UNIQUE INDEX idx_todos_dedupe ON public.todos USING btree (queue, idempotency_key) WHERE ((idempotency_key IS NOT NULL) AND (available_at IS NOT NULL));
 
 CREATE INDEX idx_todos_ended ON public.todos USING btree (queue, completed_at) WHERE (completed_at IS NOT NULL);

@@ -1,7 +1,7 @@
 -- Reads todos that a filter matches with their history and event, in id order, in the one snapshot of this statement.
 -- Every filter is null where it was not given. Rows that the filters without an index (error, payload) refuse come back
 -- with matched = false and without their bodies, so that the caller can count what was read.
--- Guard: none; changes no row. Index: todos_pkey, in id order; todo_attempts_pkey and events_pkey for each row.
+-- Guard: none; changes no row. Index: todos_pkey, in id order, of dead ones idx_todos_dead_id; todo_attempts_pkey and events_pkey for each row.
 SELECT t.id, t.queue, t.source, t.kind, t.title, t.event_id, t.idempotency_key, t.assignee, t.state, t.owner,
        t.lease_expires_at, t.lease_seq, t.attempt, t.max_attempts, t.progress, t.progress_seq, t.error, t.fingerprint, t.next_retry_at, t.run_at,
        t.available_at, t.created_at, t.updated_at, t.claimed_at, t.completed_at,
@@ -23,7 +23,7 @@ SELECT t.id, t.queue, t.source, t.kind, t.title, t.event_id, t.idempotency_key, 
    AND (@ids::text[] IS NULL OR t.id = ANY (@ids::text[]))
    AND (@queues::text[] IS NULL OR t.queue = ANY (@queues::text[]))
    AND (NOT @live::bool OR t.available_at IS NOT NULL)
-   AND (NOT @dead::bool OR t.state = 'failed' AND t.available_at IS NULL)
+   AND (NOT @dead::bool OR t.state = 'failed' AND t.available_at IS NULL AND t.lease_seq >= 0)
    AND (@conditions::text[] IS NULL OR CASE t.state WHEN 'pending' THEN CASE WHEN t.run_at > now() THEN 'delayed' ELSE 'pending' END
            WHEN 'claimed' THEN CASE WHEN t.lease_expires_at > now() THEN 'claimed' ELSE 'expired' END
            WHEN 'failed' THEN CASE WHEN t.next_retry_at IS NULL THEN 'dead' ELSE 'retrying' END

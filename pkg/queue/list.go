@@ -42,9 +42,10 @@ const DefaultScanLimit = 1_000_000
 
 // Page says which part of a list is wanted.
 type Page struct {
-	After  string // id after which the list goes on; "" from the start
-	Limit  int    // at most so many; 0 is all
-	Bodies bool   // with payload and result
+	After   string // id after which the list goes on; "" from the start
+	Limit   int    // at most so many; 0 is all
+	Bodies  bool   // with payload and result
+	Bounded bool   // the scan limit holds for whatever has no index, not for error and payload alone
 }
 
 // pageSize is how many rows one statement reads: enough to be quick, small enough to hold no snapshot for long.
@@ -64,56 +65,24 @@ const few = 10_000
 func (c *Client) List(ctx context.Context, f Filter, p Page, scanned *Scanned) iter.Seq2[todo.Todo, error] {
 	return func(yield func(todo.Todo, error) bool) {
 		err := c.readable(ctx, f)
-		var ids []string
+		w := walk{f: f, p: p, after: p.After, left: p.Limit}
 		if err == nil {
-			ids, err = c.few(ctx, f, p.After)
+			err = c.begin(ctx, &w)
 		}
+		for err == nil && !w.over {
+			var rows []todo.Todo
+			if rows, err = c.page(ctx, &w, scanned); err != nil {
+				break
+			}
+			for _, t := range rows {
+				if !yield(t, nil) {
+					return
+				}
+			}
+		}
+		scanned.Short = w.short
 		if err != nil {
 			yield(todo.Todo{}, err)
-			return
-		}
-		after, left, read, walk := p.After, p.Limit, 0, ids == nil
-		limit := f.ScanLimit
-		if limit == 0 {
-			limit = DefaultScanLimit
-		}
-		for walk || len(ids) > 0 {
-			size := pageSize
-			if !f.indexed() {
-				size = min(size, limit-read)
-			}
-			var part []string
-			if !walk {
-				part = ids[:min(size, len(ids))]
-				ids = ids[len(part):]
-			}
-			if f.indexed() && p.Limit > 0 {
-				size = min(size, left)
-			}
-			rows, err := c.page(ctx, f, p, after, size, part, scanned)
-			if err != nil {
-				yield(todo.Todo{}, err)
-				return
-			}
-			for _, r := range rows {
-				after = r.todo.ID
-				if r.matched == nil || !*r.matched {
-					continue
-				}
-				if !yield(r.todo, nil) {
-					return
-				}
-				if left--; p.Limit > 0 && left == 0 {
-					return
-				}
-			}
-			if read += len(rows); walk && len(rows) < size {
-				return
-			}
-			if !f.indexed() && read >= limit {
-				scanned.Short = walk || len(ids) > 0
-				return
-			}
 		}
 	}
 }
@@ -124,7 +93,7 @@ func (c *Client) few(ctx context.Context, f Filter, after string) ([]string, err
 	if args == nil {
 		name, args = "list_ended", f.endedArgs(after)
 	}
-	if args == nil {
+	if args == nil || args["dead"] == true && args["live"] == false && len(f.Queues) < 2 {
 		return nil, nil
 	}
 	var ids []string
@@ -197,23 +166,6 @@ func (c *Client) readable(ctx context.Context, f Filter) error {
 }
 
 func (f Filter) indexed() bool { return f.Error == nil && f.Payload == nil }
-
-// page reads one page: the next todos after an id, or some of ids where these are given.
-func (c *Client) page(ctx context.Context, f Filter, p Page, after string, size int, ids []string, scanned *Scanned) ([]sight, error) {
-	var rows []sight
-	args := f.args(after, size, p.Bodies)
-	args["ids"] = ids
-	err := c.run(ctx, reads, func() []step {
-		rows = nil
-		return []step{{name: "list", args: args, row: func(row pgx.CollectableRow) error {
-			t, x, err := scan(row)
-			rows = append(rows, sight{t, x})
-			scanned.Now = x.now
-			return err
-		}}}
-	})
-	return rows, err
-}
 
 func (f Filter) args(after string, size int, bodies bool) pgx.StrictNamedArgs {
 	live, dead := len(f.Conditions) > 0, len(f.Conditions) > 0

@@ -88,6 +88,38 @@ func TestListScanLimit(t *testing.T) {
 	}
 }
 
+// For people the limit holds for whatever has no index. Rows that match, and rows that are passed over between two of them where a
+// list is of queues and states alone, do not count.
+func TestListBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.exec(`INSERT INTO todos (id, queue, kind, state, completed_at) SELECT 'td_' || to_char(i, 'FM00000'), CASE WHEN i <= 12000 THEN 'old' ELSE 'new' END,
+		CASE i % 4000 WHEN 0 THEN 'rare' ELSE 'often' END, 'done', now() FROM generate_series(1, 24000) i`)
+	for name, c := range map[string]struct {
+		f     Filter
+		limit int
+		found int
+		short bool
+	}{
+		"one kind":              {Filter{Kinds: []string{"rare"}, ScanLimit: 23_995}, 0, 6, false},
+		"one kind, cut short":   {Filter{Kinds: []string{"rare"}, ScanLimit: 10_000}, 0, 2, true},
+		"what is often":         {Filter{Kinds: []string{"often"}, ScanLimit: 100}, 0, 23_994, false},
+		"a queue":               {Filter{Queues: []string{"new"}, ScanLimit: 12_001}, 0, 12_000, false},
+		"a queue, cut short":    {Filter{Queues: []string{"new"}, ScanLimit: 11_000}, 0, 0, true},
+		"the first of a queue":  {Filter{Queues: []string{"old"}, ScanLimit: 1}, 5, 5, false},
+		"one kind of no queue":  {Filter{Kinds: []string{"rare"}, Queues: []string{"no"}, ScanLimit: 1}, 5, 0, true},
+		"the second of a state": {Filter{Conditions: []todo.Condition{todo.IsDone}, ScanLimit: 1}, 2, 2, false},
+	} {
+		var s Scanned
+		if got := w.ids(c.f, Page{Limit: c.limit, Bounded: true}, &s); len(got) != c.found || s.Short != c.short {
+			t.Errorf("%s: found %d, cut short: %v", name, len(got), s.Short)
+		}
+		if got := w.ids(c.f, Page{Limit: c.limit}, &s); s.Short {
+			t.Errorf("%s: a list that is not bounded was cut short after %d", name, len(got))
+		}
+	}
+}
+
 // What a filter matched and what has changed since is judged by the row as it is now.
 func TestListSeesChanges(t *testing.T) {
 	t.Parallel()

@@ -127,14 +127,20 @@ func readers(queues []string) []planned {
 	for name, f := range map[string]Filter{
 		"live": {Conditions: waiting}, "live of a queue": {Conditions: waiting, Queues: queues[:1]}, "live by key": {Conditions: waiting, Keys: []string{"k4"}},
 		"live by assignee": {Conditions: waiting, Assignees: []string{"w1"}}, "held": {Conditions: waiting, Owners: []string{"a"}},
-		"dead": {Conditions: gone}, "dead of two queues": {Conditions: gone, Queues: queues[:2]}, "dead by likeness": {Conditions: gone, Fingerprints: []string{"f1"}},
+		"dead": {Conditions: gone}, "dead of a queue": {Conditions: gone, Queues: queues[:1]}, "dead of two queues": {Conditions: gone, Queues: queues[:2]}, "dead by likeness": {Conditions: gone, Fingerprints: []string{"f1"}},
 		"live or dead": {Conditions: append(gone, waiting...)}, "all": {}, "by error": {Error: ptr("boom"), Conditions: gone},
 	} {
-		walk := f.args("td_00000100", pageSize, false)
-		walk["ids"] = nil
-		byID := f.args("", pageSize, true)
-		byID["ids"] = []string{"td_00000001", "td_00000002"}
-		list = append(list, planned{name: "list " + name, file: "list", args: walk, indexes: []string{"todos_pkey"}, custom: true},
+		walk, key := f.walkArgs("td_00000100", pageSize, pageSize, nil, false), "todos_pkey"
+		switch {
+		case walk["dead_fingerprint"] != nil:
+			key = "idx_todos_fingerprint"
+		case walk["dead_queue"] != nil:
+			key = "idx_todos_dead"
+		case walk["dead_id"] == true:
+			key = "idx_todos_dead_id"
+		}
+		byID := f.walkArgs("", pageSize, 2, []string{"td_00000001", "td_00000002"}, true)
+		list = append(list, planned{name: "list " + name, file: "list", args: walk, indexes: []string{key}, read: pageSize + 1, custom: true},
 			planned{name: "list " + name + " by id", file: "list", args: byID, indexes: []string{"todos_pkey"}, read: 2, custom: true})
 		if args := f.fewArgs(""); args != nil {
 			list = append(list, planned{name: "few " + name, file: "list_few", args: args, indexes: all, bitmap: true, custom: true})

@@ -142,8 +142,7 @@ func (l *Tail) read(ctx context.Context, c *Client, ids []string) ([]Transition,
 	f.Conditions, f.Owners, f.Since, f.Until = nil, nil, Moment{}, Moment{}
 	var rows []sight
 	ended := map[string][]todo.Attempt{}
-	args := f.args("", len(ids), false)
-	args["ids"] = ids
+	args := f.walkArgs("", len(ids), len(ids), ids, false)
 	err := c.run(ctx, reads, func() []step {
 		rows = nil
 		clear(ended)

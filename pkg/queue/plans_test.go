@@ -93,13 +93,26 @@ func batches() []planned {
 	return list
 }
 
+// reapArgs is a page of some queues in the middle, of their pools and of what is assigned to somebody.
+func reapArgs(queues []string, assignee string, share int) pgx.StrictNamedArgs {
+	args := pgx.StrictNamedArgs{"until": nil, "share": share}
+	var names, times, ids []string
+	var assignees []*string
+	for _, q := range queues {
+		names, assignees = append(names, q, q), append(assignees, nil, &assignee)
+		times, ids = append(times, "2020-01-01", "-infinity"), append(ids, "", "")
+	}
+	args["queues"], args["assignees"], args["times"], args["ids"] = names, assignees, times, ids
+	return args
+}
+
 func readers(queues []string) []planned {
 	live := []string{"idx_todos_pool", "idx_todos_assigned"}
 	dead := []string{"idx_todos_dead", "idx_todos_fingerprint"}
 	all := append(append([]string{"idx_todos_dedupe"}, live...), dead...)
 	list := []planned{
-		{name: "what to reap", file: "reap_list", args: pgx.StrictNamedArgs{"queues": queues, "assignees": []string{"w0", "w1"}}, indexes: live, bitmap: true},
-		{name: "what to reap in one queue", file: "reap_list", args: pgx.StrictNamedArgs{"queues": queues[:1], "assignees": []string{}}, indexes: live, bitmap: true},
+		{name: "what to reap", file: "reap_list", args: reapArgs(queues, "w0", 500), indexes: live, sort: true, read: 9*500 + 10},
+		{name: "what to reap in one queue", file: "reap_list", args: reapArgs(queues[:1], "w0", 100), indexes: live, sort: true, read: 3*100 + 10},
 		{name: "where to reap", file: "reap_scope", args: pgx.StrictNamedArgs{}, indexes: live, read: 1000},
 		{name: "queues", file: "queues", args: pgx.StrictNamedArgs{"queues": nil}, indexes: append(live, dead...), bitmap: true, sort: true},
 		{name: "one queue", file: "queues", args: pgx.StrictNamedArgs{"queues": queues[:1]}, indexes: append(live, dead...), bitmap: true, sort: true},

@@ -9,8 +9,11 @@ import (
 	"github.com/todoctl/todoctl/pkg/todo"
 )
 
-// reapSize is how many todos one transaction of the reaper touches.
-const reapSize = 500
+const (
+	reapSize   = 500    // todos that one transaction of the reaper touches
+	reapRows   = 20_000 // that one page walks over
+	reapPlaces = 200    // that share a page
+)
 
 // ReapResult counts what a sweep did.
 type ReapResult struct {
@@ -37,71 +40,104 @@ func (r *ReapResult) count(was todo.State, dead bool) {
 }
 
 // Reap returns lapsed leases and due retries of the given queues, or of all, to pending, and makes
-// dead letters of what is at its cap. It lists what is due once, to the end: a statement that stayed
-// open meanwhile would hold a snapshot, and would meet the server's statement_timeout. Then it applies
-// the list in batches that commit each for itself: what was done stays done when a later one fails, and
-// the counts are returned with the error. progress, where not nil, is told after each.
-// A dry run counts what is due and changes nothing.
+// dead letters of what is at its cap. It reads what is due at its start page by page, so that neither memory nor a
+// transaction grows with it, and applies each page in batches that commit each for itself: what was done
+// stays done when a later one fails, and the counts are returned with the error. progress, where not nil,
+// is told after each. A dry run counts what is due and changes nothing.
 func (c *Client) Reap(ctx context.Context, queues []string, dryRun bool, progress func(ReapResult)) (ReapResult, error) {
 	var total ReapResult
-	queues, assignees, err := c.reapScope(ctx, queues)
+	places, err := c.reapScope(ctx, queues)
 	if err != nil {
 		return total, err
 	}
-	var ids []string
-	err = c.run(ctx, reads, func() []step {
-		ids, total = nil, ReapResult{}
-		return []step{{name: "reap_list", args: pgx.StrictNamedArgs{"queues": queues, "assignees": assignees},
-			row: func(row pgx.CollectableRow) error {
-				var id string
-				var was todo.State
-				var capped bool
-				err := row.Scan(&id, &was, &capped)
-				if dryRun {
-					total.count(was, capped)
-				} else {
-					ids = append(ids, id)
-				}
-				return err
-			}}}
-	})
-	if err != nil {
-		return ReapResult{}, err
-	}
-	for batch := range slices.Chunk(ids, reapSize) {
-		r, err := c.reapBatch(ctx, batch)
+	var until *string
+	for len(places) > 0 {
+		n := min(len(places), reapPlaces)
+		page, err := c.reapPage(ctx, places[:n], until, reapRows)
 		if err != nil {
 			return total, err
 		}
-		total.add(r)
-		if progress != nil {
-			progress(total)
+		places, until = append(page.next, places[n:]...), page.until
+		if dryRun {
+			total.add(page.due)
+			continue
+		}
+		for batch := range slices.Chunk(page.ids, reapSize) {
+			r, err := c.reapBatch(ctx, batch)
+			if err != nil {
+				return total, err
+			}
+			total.add(r)
+			if progress != nil {
+				progress(total)
+			}
 		}
 	}
 	return total, nil
 }
 
-// reapScope finds the queues to sweep, all where none are given, and the assignees that have todos in them.
-func (c *Client) reapScope(ctx context.Context, only []string) (queues, assignees []string, err error) {
+// reapPlace is a range of one of the claim's indexes, and how far it has been read.
+type reapPlace struct {
+	queue    string
+	assignee *string // nil: the pool
+	at, id   string  // read up to this time, and of those at it up to this id
+}
+
+// reapScope finds the places to sweep, in the given queues or in all.
+func (c *Client) reapScope(ctx context.Context, only []string) (places []reapPlace, err error) {
 	err = c.run(ctx, reads, func() []step {
-		queues, assignees = []string{}, []string{}
+		places = nil
 		return []step{{name: "reap_scope", args: nil, row: func(row pgx.CollectableRow) error {
-			var queue string
-			var assignee *string
-			err := row.Scan(&queue, &assignee)
-			if len(only) > 0 && !slices.Contains(only, queue) {
-				return err
-			}
-			queues = append(queues, queue)
-			if assignee != nil {
-				assignees = append(assignees, *assignee)
+			p := reapPlace{at: "-infinity"}
+			err := row.Scan(&p.queue, &p.assignee)
+			if len(only) == 0 || slices.Contains(only, p.queue) {
+				places = append(places, p)
 			}
 			return err
 		}}}
 	})
-	slices.Sort(queues)
-	slices.Sort(assignees)
-	return slices.Compact(queues), slices.Compact(assignees), err
+	return places, err
+}
+
+// reapPage is what one statement read of some places.
+type reapPage struct {
+	ids   []string
+	due   ReapResult
+	next  []reapPlace // those of which there is more
+	until *string     // the server's clock at the first page: what falls due later waits for the next sweep
+}
+
+func (c *Client) reapPage(ctx context.Context, places []reapPlace, until *string, rows int) (page reapPage, err error) {
+	var queues, times, ids []string
+	var assignees []*string
+	for _, p := range places {
+		queues, assignees, times, ids = append(queues, p.queue), append(assignees, p.assignee), append(times, p.at), append(ids, p.id)
+	}
+	err = c.run(ctx, reads, func() []step {
+		page = reapPage{until: until}
+		return []step{{name: "reap_list", args: pgx.StrictNamedArgs{"queues": queues, "assignees": assignees, "times": times, "ids": ids,
+			"until": until, "share": max(rows/len(places), 1)},
+			row: func(row pgx.CollectableRow) error {
+				var place int
+				var id string
+				var was todo.State
+				var capped bool
+				var at, now *string
+				err := row.Scan(&place, &id, &was, &capped, &at, &now)
+				switch {
+				case err != nil:
+				case at != nil:
+					p := places[place-1]
+					p.at, p.id = *at, id
+					page.next, page.until = append(page.next, p), now
+				default:
+					page.due.count(was, capped)
+					page.ids = append(page.ids, id)
+				}
+				return err
+			}}}
+	})
+	return page, err
 }
 
 // reapBatch applies the transition to some ids; what is locked or no longer due is left alone.

@@ -48,6 +48,57 @@ func TestReapIsLinear(t *testing.T) {
 	}
 }
 
+// However many todos share a time, and whatever else lies between them, pages of any size name each one that is due once. What is
+// swept meanwhile and what falls due meanwhile changes nothing in that.
+func TestReapPages(t *testing.T) {
+	t.Parallel()
+	for _, rows := range []int{1, 4, 9, 30, 1000} {
+		for _, sweeps := range []bool{false, true} {
+			w := newWorld(t)
+			w.exec(`INSERT INTO todos (id, queue, state, owner, claimed_at, lease_expires_at, next_retry_at, run_at, lease_seq, attempt, assignee)
+			        SELECT 'td_' || i, 'q' || i % 3, (ARRAY['claimed', 'failed', 'pending', 'claimed'])[i % 4 + 1], 'a', now() - interval '2 h',
+			               CASE WHEN i % 4 IN (0, 3) THEN at END, CASE WHEN i % 4 = 1 THEN at END, at, 1, 1, CASE WHEN i % 5 = 0 THEN 'x' || i % 2 END
+			          FROM (SELECT i, date_trunc('hour', now()) - i % 7 * i % 11 * interval '1 h' AS at FROM generate_series(1, 400) i) s`)
+			places, err := w.reapScope(t.Context(), nil)
+			if err != nil || len(places) != 9 {
+				t.Fatal(places, err)
+			}
+			var until *string
+			seen := map[string]int{}
+			for len(places) > 0 {
+				page, err := w.reapPage(t.Context(), places, until, rows)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := max(rows/len(places), 1) * len(places); len(page.ids) > n {
+					t.Errorf("pages of %d: one has %d", n, len(page.ids))
+				}
+				for _, id := range page.ids {
+					seen[id]++
+				}
+				if sweeps {
+					if _, err := w.reapBatch(t.Context(), page.ids); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if until == nil {
+					w.exec(`INSERT INTO todos (id, queue, state, owner, claimed_at, lease_expires_at, lease_seq, attempt)
+					        SELECT 'late_' || i, 'q0', 'claimed', 'a', now() - interval '1 h', clock_timestamp(), 1, 1 FROM generate_series(1, 20) i ON CONFLICT DO NOTHING`)
+				}
+				places, until = page.next, page.until
+			}
+			for i := 1; i <= 400; i++ {
+				if id, want := fmt.Sprintf("td_%d", i), map[bool]int{true: 1}[i%4 != 2]; seen[id] != want {
+					t.Errorf("pages of %d, swept %v: %s is named %d times, want %d", rows, sweeps, id, seen[id], want)
+				}
+			}
+			if rows < 400 && seen["late_1"] != 0 {
+				t.Errorf("pages of %d: what fell due after the start is swept too", rows)
+			}
+		}
+	}
+}
+
 // While a bulk enqueue waits for its input, nobody waits for it. A small input is read before
 // the transaction; a large one is staged where nobody else looks.
 func TestBulkHoldsNothingWhileItReads(t *testing.T) {

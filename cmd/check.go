@@ -1,7 +1,9 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,7 +15,9 @@ import (
 
 const checkHelp = `Answer a monitoring system in one line with performance data: is a queue too deep, too old, too dead? Over a
 --max is critical, over a --warn a warning; what has neither is not judged. Each queue is judged for itself.
-Depth counts pending todos, age is that of the oldest that could be claimed.`
+Depth counts pending todos, age is that of the oldest that could be claimed. A queue that is not known cannot be judged.
+
+On large tables the counts are estimates, marked with ~, unless --exact counts each todo.`
 
 const checkExample = `  todoctl check --max-age 5m --max-dead 10 --max-expired 0 || echo "status $?"
   todoctl check -q mail --warn-depth 1000 --max-depth 10000 -o json || echo "status $?"`
@@ -33,6 +37,7 @@ type problem struct {
 	Status  string  `json:"status"`
 	Value   float64 `json:"value"` // age in seconds
 	Limit   float64 `json:"limit"`
+	Guess   bool    `json:"estimated"`
 }
 
 // limits are the two limits of one measure; negative where none was given.
@@ -45,6 +50,7 @@ type limits struct {
 func newCheck(app *App) *cobra.Command {
 	var counts [6]int
 	var warnAge, maxAge durationFlag
+	exact := false
 	c := &cobra.Command{
 		Use: "check", Short: "Answer a monitoring system in one line", Long: checkHelp + monitoringStatus, Example: checkExample,
 		GroupID: groupInspect, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions, Annotations: map[string]string{monitoring: "yes"},
@@ -63,7 +69,7 @@ func newCheck(app *App) *cobra.Command {
 			}
 			all := []limits{{"depth", "", float64(counts[0]), float64(counts[1])}, age,
 				{"dead", "", float64(counts[2]), float64(counts[3])}, {"expired", "", float64(counts[4]), float64(counts[5])}}
-			return runCheck(c, app, all)
+			return runCheck(c, app, all, exact)
 		},
 	}
 	app.queueFlag(c, true)
@@ -75,13 +81,14 @@ func newCheck(app *App) *cobra.Command {
 	}
 	f.Var(&warnAge, "warn-age", "a warning when the oldest that could be claimed waits longer")
 	f.Var(&maxAge, "max-age", "critical when the oldest that could be claimed waits longer")
+	f.BoolVar(&exact, "exact", false, "estimate nothing: count each todo")
 	return c
 }
 
 // measures are those that count todos, in the order of their limits.
 func measures() []string { return []string{"depth", "dead", "expired"} }
 
-func runCheck(c *cobra.Command, app *App, all []limits) error {
+func runCheck(c *cobra.Command, app *App, all []limits, exact bool) error {
 	shape := render.Shape{Fields: render.FieldsOf(verdict{}), TSV: []string{"status"}}
 	if err := app.Check(shape); err != nil {
 		return err
@@ -90,7 +97,14 @@ func runCheck(c *cobra.Command, app *App, all []limits) error {
 	if err != nil {
 		return err
 	}
-	list, err := q.Queues(c.Context(), c.Flags().Lookup("queue").Value.(*listFlag).values)
+	only, least := c.Flags().Lookup("queue").Value.(*listFlag).values, 0
+	if exact {
+		least = queue.Exactly
+	}
+	list, err := q.Queues(c.Context(), only, least)
+	if err == nil && len(only) > 0 {
+		list, err = addDone(c.Context(), q, list, only)
+	}
 	if err != nil {
 		return err
 	}
@@ -109,6 +123,24 @@ func runCheck(c *cobra.Command, app *App, all []limits) error {
 	return nil
 }
 
+// addDone adds those of the named queues that have nothing but done todos, and refuses the ones that are not known at all.
+func addDone(ctx context.Context, q *queue.Client, list []queue.Counts, only []string) ([]queue.Counts, error) {
+	for _, name := range only {
+		if slices.ContainsFunc(list, func(c queue.Counts) bool { return c.Queue == name }) {
+			continue
+		}
+		found, err := q.Tallies(ctx, []string{name}, false)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, usagef("--queue: %s is not known", name).WithHint("todoctl queues lists the queues there are")
+		}
+		list = append(list, found[0].Counts)
+	}
+	return list, nil
+}
+
 // judge holds each measure of each queue against its limits.
 func judge(list []queue.Counts, all []limits) verdict {
 	v := verdict{Status: "ok", Problems: []problem{}, Queues: len(list)}
@@ -122,7 +154,8 @@ func judge(list []queue.Counts, all []limits) verdict {
 		for _, l := range all {
 			value := values[l.measure]
 			data = append(data, perfdata(q.Queue, l, value))
-			p := problem{Queue: q.Queue, Measure: l.measure, Value: value}
+			guess := l.measure == "dead" && q.DeadEstimated || (l.measure == "depth" || l.measure == "expired") && q.LiveEstimated
+			p := problem{Queue: q.Queue, Measure: l.measure, Value: value, Guess: guess}
 			switch {
 			case l.max >= 0 && value > l.max:
 				p.Status, p.Limit = "critical", l.max
@@ -135,7 +168,11 @@ func judge(list []queue.Counts, all []limits) verdict {
 				v.Status = p.Status
 			}
 			v.Problems = append(v.Problems, p)
-			words = append(words, fmt.Sprintf("%s %s %s%s is over %s%s", q.Queue, l.measure, trim(value), l.unit, trim(p.Limit), l.unit))
+			mark := ""
+			if guess {
+				mark = "~"
+			}
+			words = append(words, fmt.Sprintf("%s %s %s%s%s is over %s%s", q.Queue, l.measure, mark, trim(value), l.unit, trim(p.Limit), l.unit))
 		}
 	}
 	if len(words) == 0 {

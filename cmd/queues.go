@@ -12,8 +12,9 @@ import (
 )
 
 const queuesHelp = `Count, for each queue, its live todos by condition and its dead letters, and tell the age in seconds of the
-oldest that could be claimed, and whether the queue is paused. Done todos are counted up to 1,000, and beyond that
-estimated from the statistics of the server, marked with ~, unless --exact counts them.
+oldest that could be claimed, and whether the queue is paused. Done todos are counted up to 1,000, and on large tables
+live and dead ones up to a few hundred of each queue; beyond that they are estimated from the statistics of the server
+and from how densely they lie, marked with ~ (and estimated in JSON), unless --exact counts them.
 
 With --window also: todos that came in and that ended a second, the share of leases that failed or ran out, how
 long todos waited and work took (p50, p95), and when the queue is empty at this rate, or that it does not drain.
@@ -65,7 +66,7 @@ func newQueues(app *App) *cobra.Command {
 	app.queueFlag(c, true)
 	f := c.Flags()
 	f.Var(&o.window, "window", "also rates, times and a forecast, over so long until now")
-	o.scan.flags(c, queue.FlowRows, "rows to draw rates and times from at most", "estimate nothing: count done todos, and read the whole window")
+	o.scan.flags(c, queue.FlowRows, "rows to draw rates and times from at most", "estimate nothing: count each todo, and read the whole window")
 	f.Var(&o.file, "textfile", "write OpenMetrics text to this file, atomically")
 	_ = c.RegisterFlagCompletionFunc("textfile", completeFiles)
 	return exitStatus(c, database()...)
@@ -129,7 +130,7 @@ func (o *queuesOptions) rows(ctx context.Context, app *App, q *queue.Client, lim
 		list, err := q.Tallies(ctx, only, o.scan.exact)
 		for _, t := range list {
 			if app.table() {
-				rows = append(rows, tallyLine{t, estimate(t.Done, t.DoneEstimated)})
+				rows = append(rows, newTallyLine(t))
 				continue
 			}
 			rows = append(rows, t)

@@ -63,6 +63,12 @@ func families(window, exact bool) []family {
 		{"todoctl_oldest_claimable_seconds", "seconds", "For how long the oldest claimable todo has been due.", func(f queue.Flow) []sample { return zeroed(f.OldestSeconds) }},
 		{"todoctl_oldest_expired_lease_seconds", "seconds", "For how long the oldest lease that ran out has waited for a claim or a reap.",
 			func(f queue.Flow) []sample { return zeroed(f.OldestExpiredSeconds) }},
+		{"todoctl_todos_estimated", "", "1 while there are too many todos to count: live or dead ones are estimates.", func(f queue.Flow) []sample {
+			if f.LiveEstimated || f.DeadEstimated {
+				return one(1)
+			}
+			return one(0)
+		}},
 		{"todoctl_queue_paused", "", "1 while the queue is paused.", func(f queue.Flow) []sample {
 			if f.Paused {
 				return one(1)

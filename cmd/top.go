@@ -118,7 +118,7 @@ func (s *topSource) look(ctx context.Context) (top.Picture, error) {
 		p.Moves[t.Queue] = m
 	}
 	p.Now = s.tail.Now()
-	if p.Queues, err = s.looks.Queues(ctx, s.queues); err != nil {
+	if p.Queues, err = s.looks.Queues(ctx, s.queues, 0); err != nil {
 		return p, err
 	}
 	p.Leases, err = s.looks.Leased(ctx, s.queues, 200)

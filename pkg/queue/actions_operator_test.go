@@ -172,7 +172,7 @@ func (s *steps) remove() {
 
 // counts compares what queues and lists say.
 func (s *steps) counts() {
-	list, err := s.Queues(s.t.Context(), []string{"p", "q"})
+	list, err := s.Queues(s.t.Context(), []string{"p", "q"}, 0)
 	s.check(err)
 	for _, c := range list {
 		n := func(condition todo.Condition) int64 { return int64(len(s.filtered(c.Queue, condition))) }

@@ -167,7 +167,7 @@ func actors() map[string]actor {
 				x.count["list"]++
 				x.mu.Unlock()
 			}
-			_, err := c.Queues(ctx, nil)
+			_, err := c.Queues(ctx, nil, 0)
 			return errors.Join(err, rest(ctx, 2*brief(r)))
 		}},
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,9 +11,6 @@ import (
 
 // FlowRows is how many rows rates and times are drawn from, where no more is asked for.
 const FlowRows = 20_000
-
-// doneCap is up to how many done todos of a queue are counted before their number is estimated.
-const doneCap = 1000
 
 // Tally is one queue in numbers, done todos included.
 type Tally struct {
@@ -41,47 +36,35 @@ type Flow struct {
 	Estimated     bool     `json:"estimated"`       // drawn from rows that cover less than the window
 }
 
-// Tallies counts the given queues, or all that are known. Done todos beyond a thousand are estimated, unless exact.
+// Tallies counts the given queues, or all that are known, with their done todos: up to a thousand of a queue, beyond that
+// they are estimated. exact estimates nothing, neither of these nor of what Queues counts.
 func (c *Client) Tallies(ctx context.Context, only []string, exact bool) ([]Tally, error) {
-	counts, err := c.Queues(ctx, only)
-	if err != nil {
-		return nil, err
-	}
-	limit := doneCap
+	x, least := census{only: only}, 0
 	if exact {
-		limit = math.MaxInt32
+		least = Exactly
 	}
-	type ended struct {
-		n        int64
-		estimate *int64
-	}
-	found := map[string]ended{}
-	err = c.run(ctx, reads, func() []step {
-		clear(found)
-		return []step{{name: "queues_done", args: pgx.StrictNamedArgs{"queues": orNull(only), "cap": limit}, row: func(row pgx.CollectableRow) error {
-			var name string
-			var e ended
-			err := row.Scan(&name, &e.n, &e.estimate)
-			found[name] = e
-			return err
-		}}}
+	ended, more := map[string]int64{}, map[string]bool{}
+	err := c.run(ctx, reads, func() []step {
+		x.reset()
+		clear(ended)
+		return append(x.steps(least), step{name: "queues_done", args: pgx.StrictNamedArgs{"queues": orNull(only), "exact": exact},
+			row: func(row pgx.CollectableRow) error {
+				var name string
+				var n int64
+				var capped bool
+				err := row.Scan(&name, &n, &capped)
+				ended[name], more[name] = n, capped
+				x.queue(name).found = true // it may be that all of it is done, and that no enqueue has named it
+				return err
+			}})
 	})
-	for name := range found {
-		if !slices.ContainsFunc(counts, func(q Counts) bool { return q.Queue == name }) {
-			counts = append(counts, Counts{Queue: name}) // all of it is done, and no enqueue has named it
-		}
-	}
-	slices.SortFunc(counts, func(a, b Counts) int { return strings.Compare(a.Queue, b.Queue) })
+	counts := x.counts()
 	list := make([]Tally, len(counts))
 	for i, q := range counts {
-		e := found[q.Queue]
-		list[i] = Tally{Counts: q, Done: max(e.n-q.Dead, 0)}
-		if e.n == int64(limit) {
-			list[i].DoneEstimated = true
-			list[i].Done = max(e.n-q.Dead, 0)
-			if e.estimate != nil {
-				list[i].Done = max(list[i].Done, *e.estimate-q.Dead-q.live())
-			}
+		list[i] = Tally{Counts: q, Done: max(ended[q.Queue]-q.Dead, 0), DoneEstimated: more[q.Queue]}
+		if more[q.Queue] {
+			all := int64(float64(x.known.every) * x.shares[q.Queue])
+			list[i].Done = max(list[i].Done, all-q.Dead-q.live())
 		}
 	}
 	return list, err

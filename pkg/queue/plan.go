@@ -9,12 +9,12 @@ func without(name string) []string {
 	switch name {
 	case "reap_list", "tail", "leased", "claim", "claim_many", "claim_id", "claim_capped", "claim_reason":
 		return []string{"enable_seqscan", "enable_bitmapscan"} // read in order, and only as far as needed
-	case "why", "why_owner", "why_queue", "crashes_owners", "crashes_todos", "queues_window", "queues_done", "owners", "list_ended":
+	case "why", "why_owner", "why_queue", "crashes_owners", "crashes_todos", "queues_window", "queues", "queues_live", "queues_done", "owners", "list_ended":
 		return []string{"enable_seqscan", "enable_bitmapscan"}
 	case "list", "export", "prune_list":
 		// A page in id order: it is read before workers to share it would have started.
 		return []string{"enable_seqscan", "enable_bitmapscan", "enable_sort", "enable_gathermerge"}
-	case "list_few", "queues", "pause_running", "enqueue_live", "enqueue_many":
+	case "list_few", "pause_running", "enqueue_live", "enqueue_many":
 		return []string{"enable_seqscan"} // terminal rows are in none of the indexes
 	case "heartbeat", "complete", "complete_each", "fail", "release", "renew", "progress", "reap", "classify", "plan_part", "retry_outcomes", "undo_list", "show", "tail_attempts", "prune":
 		return byID()

@@ -2,15 +2,12 @@ package queue
 
 import (
 	"context"
-	"slices"
-	"strings"
-
-	"github.com/jackc/pgx/v5"
+	"math"
 
 	"github.com/todoctl/todoctl/pkg/todo"
 )
 
-// Counts is one queue in numbers. Done todos are not counted: no index holds them.
+// Counts is one queue in numbers. Done todos are not counted: no index holds them by queue alone.
 type Counts struct {
 	Queue                string    `json:"queue"`
 	Pending              int64     `json:"pending"`
@@ -25,23 +22,21 @@ type Counts struct {
 	PausedUntil          todo.Time `json:"paused_until"`
 	PausedBy             *string   `json:"paused_by"`
 	Reason               *string   `json:"reason"`
+	LiveEstimated        bool      `json:"live_estimated"` // pending, delayed, claimed, expired and retrying are: too many were live to look at each
+	DeadEstimated        bool      `json:"dead_estimated"`
 }
 
-// Queues counts the given queues, or all that are known, in order of their names.
-func (c *Client) Queues(ctx context.Context, only []string) ([]Counts, error) {
-	var list []Counts
+// Exactly is how many todos of a queue are counted where nothing is to be estimated.
+const Exactly = math.MaxInt32
+
+// Queues counts the given queues, or all that are known, in order of their names. On large tables only so many todos of each are
+// looked at, and the rest estimated from the server's statistics; of each queue at least the first least are counted: Exactly
+// counts all.
+func (c *Client) Queues(ctx context.Context, only []string, least int) ([]Counts, error) {
+	x := census{only: only}
 	err := c.run(ctx, reads, func() []step {
-		list = nil
-		return []step{{name: "queues", args: pgx.StrictNamedArgs{"queues": orNull(only)}, row: func(row pgx.CollectableRow) error {
-			var q Counts
-			var paused *bool
-			err := row.Scan(&q.Queue, &q.Pending, &q.Delayed, &q.Claimed, &q.Expired, &q.Retrying, &q.Dead,
-				&q.OldestSeconds, &q.OldestExpiredSeconds, &paused, &q.PausedUntil, &q.PausedBy, &q.Reason)
-			q.Paused = paused != nil && *paused
-			list = append(list, q)
-			return err
-		}}}
+		x.reset()
+		return x.steps(least)
 	})
-	slices.SortFunc(list, func(a, b Counts) int { return strings.Compare(a.Queue, b.Queue) })
-	return list, err
+	return x.counts(), err
 }

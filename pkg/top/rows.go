@@ -51,8 +51,8 @@ func (m *Model) queueRow(q queue.Counts) string {
 	if q.Paused {
 		label = "‖ " + label // a sign, not color alone
 	}
-	cells := []string{render.Cell(label, name), right(count(q.Pending), 7), right(count(q.Delayed+q.Retrying), 6), right(count(q.Claimed), 5),
-		right(count(q.Expired), 4), right(count(q.Dead), 6), right(rate(recent(c.in)), 6), right(rate(recent(c.out)), 6),
+	cells := []string{render.Cell(label, name), right(about(q.Pending, q.LiveEstimated), 7), right(count(q.Delayed+q.Retrying), 6), right(count(q.Claimed), 5),
+		right(count(q.Expired), 4), right(about(q.Dead, q.DeadEstimated), 6), right(rate(recent(c.in)), 6), right(rate(recent(c.out)), 6),
 		spark(c.depth, course), spark(c.out, course)}
 	return strings.Join(cells, " ")
 }
@@ -118,6 +118,14 @@ func text(s *string) string {
 func right(s string, n int) string { return strings.Repeat(" ", max(0, n-len(s))) + s }
 
 // count writes a number in five characters at most.
+// about marks an estimate.
+func about(n int64, estimated bool) string {
+	if estimated {
+		return "~" + count(n)
+	}
+	return count(n)
+}
+
 func count(n int64) string {
 	switch {
 	case n < 100_000:

@@ -1,5 +1,6 @@
 -- Claims the next todos of several queues: own assigned ones over all queues first, then the queue whose
--- head is oldest, filled from before the next is touched; with strict, the queues in the order given.
+-- head is oldest, filled from before the next is touched; with strict, the queues in the order given. A head that is younger
+-- than until is left aside: the caller knows that some other queue may have an older one.
 -- Guard: as claim.sql. Index: idx_todos_assigned and idx_todos_pool: one probe for each queue's head, then in order.
 WITH b AS MATERIALIZED (SELECT coalesce(pg_stat_get_xact_blocks_fetched(to_regclass('idx_todos_pool')), 0) AS pages),
 c AS MATERIALIZED (
@@ -15,6 +16,7 @@ c AS MATERIALIZED (
     WHERE NOT EXISTS (SELECT 1 FROM queues z WHERE z.name = q.q
                          AND z.paused_at IS NOT NULL AND (z.paused_until IS NULL OR z.paused_until > now()))
       AND (SELECT pages FROM b) IS NOT NULL
+      AND (h.mine OR @until::timestamptz IS NULL OR h.at <= @until::timestamptz)
     ORDER BY CASE WHEN @strict::bool THEN q.o END, h.mine DESC, h.at OFFSET 0) hq
   CROSS JOIN LATERAL (
     SELECT * FROM (SELECT ctid AS cid, state = 'claimed' AS lapsed FROM todos

@@ -60,6 +60,8 @@ func (c *Client) Claim(ctx context.Context, p ClaimParams) ([]todo.Todo, error) 
 			got = append(got, claimed...)
 		}
 		switch {
+		case len(claimed)+len(buried) == 0 && seen.some:
+			continue // others have taken it: now all queues are looked at
 		case len(claimed)+len(buried) == 0:
 			if empty++; empty == 2 && seen.bounded && len(got) == 0 && !(p.Again && m.recent()) {
 				m.lift()
@@ -92,32 +94,49 @@ func (c *Client) claimOnce(ctx context.Context, p ClaimParams, n int, m *mark) (
 		s.args["queue"] = p.Queues[0]
 	} else {
 		s.name = "claim_many"
-		s.args["queues"], s.args["strict"] = p.Queues, p.Strict
+		s.args["queues"], s.args["strict"], s.args["until"] = p.Queues, p.Strict, (*time.Time)(nil)
 	}
+	many := len(p.Queues) >= headsMany && !p.Strict
+	after := p.Queues // whose heads are looked at afterwards
+	if some, until := m.heads.oldest(p); many && some != nil {
+		s.args["queues"], s.args["until"], after = some, until, m.heads.gave
+		seen.some = true
+	}
+	found, some := heads{}, seen.some
 	low := m.bound()
 	s.low = lowSetting(low)
 	first := !m.read
-	claimed, buried, err = c.claimStep(ctx, s, n, &seen, func() []step {
-		seen = look{bounded: !low.IsZero()}
+	claimed, buried, err = c.claimStep(ctx, s, n, &seen, func(claim step) (steps []step) {
+		seen = look{bounded: !low.IsZero(), some: some}
 		if first {
-			return []step{m.step(&seen)}
+			steps = append(steps, m.step(&seen))
 		}
-		return nil
+		steps = append(steps, claim)
+		if many && len(after) > 0 {
+			found = heads{least: map[string]time.Time{}}
+			steps = append(steps, m.heads.step(p, after, &found))
+		}
+		return steps
 	})
 	if err != nil {
 		return nil, nil, seen, err
 	}
 	m.read = true
+	if many {
+		m.heads.learn(p, after, found, some, claimed, buried)
+	}
+	if some {
+		return claimed, buried, seen, nil // what was walked over says nothing of the others
+	}
 	m.learn(seen)
 	m.save(ctx, c, seen)
 	return claimed, buried, seen, nil
 }
 
-// claimStep runs a statement that claims n at most, after what before returns, and notes what it saw.
-func (c *Client) claimStep(ctx context.Context, s step, n int, seen *look, before func() []step) (claimed []todo.Todo, buried []string, err error) {
+// claimStep runs a statement that claims n at most, among the steps that around puts it, and notes what it saw.
+func (c *Client) claimStep(ctx context.Context, s step, n int, seen *look, around func(step) []step) (claimed []todo.Todo, buried []string, err error) {
 	err = c.run(ctx, writes, func() []step {
 		claimed, buried = nil, nil
-		steps := before()
 		var r scanner
 		s.row = func(row pgx.CollectableRow) error {
 			err := r.scan(row)
@@ -132,7 +151,7 @@ func (c *Client) claimStep(ctx context.Context, s step, n int, seen *look, befor
 			}
 			return err
 		}
-		return append(steps, s)
+		return around(s)
 	})
 	return claimed, buried, err
 }
@@ -224,7 +243,7 @@ func (c *Client) ClaimID(ctx context.Context, id, owner string, ttl time.Duratio
 	s := step{name: "claim_id", args: pgx.StrictNamedArgs{
 		"id": id, "owner": owner, "ttl": ttl, "expired": expiredPrint}}
 	for miss := 0; miss < 2; miss++ {
-		claimed, buried, err := c.claimStep(ctx, s, 1, &look{}, func() []step { return nil })
+		claimed, buried, err := c.claimStep(ctx, s, 1, &look{}, func(s step) []step { return []step{s} })
 		if err != nil {
 			return todo.Todo{}, err
 		}

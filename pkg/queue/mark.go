@@ -37,11 +37,13 @@ type mark struct {
 	saved  time.Time // when the table was last written
 	stored time.Time // what the table holds, as far as this client knows
 	far    int       // walkedFar, but for tests
+	heads  heads     // where there are many queues
 }
 
 // look is what one claim statement saw.
 type look struct {
 	bounded bool
+	some    bool      // of many queues only those with the oldest heads
 	oldest  time.Time // run_at of the oldest todo of the pool that it handed out
 	now     time.Time // the server's clock
 	walked  int       // pages of the pool index; 0 where nothing was found
@@ -60,7 +62,7 @@ func (c *Client) mark(p ClaimParams) *mark {
 	}
 	m := c.marks[name]
 	if m == nil {
-		m = &mark{queues: name, far: c.far}
+		m = &mark{queues: name, far: c.far + 5*(len(p.Queues)-1)} // to come to the head of a further queue is not walking
 		if c.marks == nil {
 			c.marks = map[string]*mark{}
 		}

@@ -7,7 +7,7 @@ package queue
 // without returns the planner's methods that the plan of a statement must do without.
 func without(name string) []string {
 	switch name {
-	case "reap_list", "tail", "leased", "claim", "claim_many", "claim_id", "claim_capped", "claim_reason":
+	case "reap_list", "tail", "leased", "claim", "claim_many", "claim_heads", "claim_id", "claim_capped", "claim_reason":
 		return []string{"enable_seqscan", "enable_bitmapscan"} // read in order, and only as far as needed
 	case "why", "why_owner", "why_queue", "crashes_owners", "crashes_todos", "queues_window", "queues", "queues_live", "queues_done", "owners", "list_ended":
 		return []string{"enable_seqscan", "enable_bitmapscan"}
@@ -26,7 +26,7 @@ func without(name string) []string {
 // plan whatever its parameters are.
 func hot(name string) bool {
 	switch name {
-	case "limits", "enqueue", "enqueue_live", "enqueue_queue", "notify", "claim", "claim_many", "claim_id", "claim_reason", "classify",
+	case "limits", "enqueue", "enqueue_live", "enqueue_queue", "notify", "claim", "claim_many", "claim_heads", "claim_id", "claim_reason", "classify",
 		"complete", "complete_each", "fail", "release", "heartbeat", "renew", "progress":
 		return true
 	}

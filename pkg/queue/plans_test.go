@@ -40,14 +40,15 @@ func claims() []planned {
 		list = append(list,
 			planned{name: fmt.Sprintf("claim %d", n), file: "claim", args: args(pgx.StrictNamedArgs{"queue": "q05"}), indexes: scan, read: 3*n + 2},
 			planned{name: fmt.Sprintf("claim %d of few", n), file: "claim", args: args(pgx.StrictNamedArgs{"queue": "small"}), indexes: scan, read: 3*n + 2},
-			planned{name: fmt.Sprintf("claim %d of 100 queues", n), file: "claim_many", args: args(pgx.StrictNamedArgs{"queues": hundred, "strict": false}),
+			planned{name: fmt.Sprintf("claim %d of 100 queues", n), file: "claim_many", args: args(pgx.StrictNamedArgs{"queues": hundred, "strict": false, "until": nil}),
 				indexes: scan, sort: true, read: 200 + 3*n + 2},
-			planned{name: fmt.Sprintf("claim %d of 100 queues in order", n), file: "claim_many", args: args(pgx.StrictNamedArgs{"queues": hundred, "strict": true}),
+			planned{name: fmt.Sprintf("claim %d of 100 queues in order", n), file: "claim_many", args: args(pgx.StrictNamedArgs{"queues": hundred, "strict": true, "until": time.Now()}),
 				indexes: scan, sort: true, read: 200 + 3*n + 2})
 	}
 	return append(list,
 		planned{name: "claim by id", file: "claim_id", args: pgx.StrictNamedArgs{"id": "td_00000300", "owner": "a", "ttl": time.Minute, "expired": ""},
 			indexes: []string{"todos_pkey"}, read: 3},
+		planned{name: "heads", file: "claim_heads", args: pgx.StrictNamedArgs{"queues": hundred, "owner": "w1"}, indexes: scan, sort: true, read: 102},
 		planned{name: "why nothing", file: "claim_reason", args: pgx.StrictNamedArgs{"queues": hundred, "owner": "w1"},
 			indexes: append(scan, "idx_todos_dead")},
 		planned{name: "at the cap", file: "claim_capped", args: pgx.StrictNamedArgs{"queues": hundred[:2], "owner": "w1"}, indexes: scan, read: 4000})

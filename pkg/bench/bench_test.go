@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/todoctl/todoctl/pkg/pgtest"
 )
 
 // TestMain lets the test binary be the command that work runs.
@@ -23,7 +25,8 @@ func TestMain(m *testing.M) {
 // so little, on a machine that does other things too, says nothing.
 func TestEveryGoal(t *testing.T) {
 	b, err := start(t.Context(), options{rounds: 1, shots: 2, lines: 300, drain: 300, streams: 2, big: 500, few: 50, held: 200, lapsed: 1200,
-		spell: 200 * time.Millisecond, small: true, note: io.Discard})
+		spell: 200 * time.Millisecond, small: true, note: io.Discard,
+		dir: pgtest.Dir(t), bin: t.TempDir()}) // a server that outlives a killed test is stopped; what lies there may not be executable
 	if err != nil {
 		t.Fatal(err)
 	}

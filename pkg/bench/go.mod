@@ -10,6 +10,7 @@ require (
 )
 
 require (
+	github.com/amacneil/dbmate/v2 v2.35.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect

@@ -36,7 +36,8 @@ type options struct {
 	small   bool          // a server for a quick look
 	npm     bool          // with the peers that need node
 	json    bool
-	dir     string
+	dir     string // of the server and of input files
+	bin     string // of the program that is measured; "" is dir
 	note    io.Writer
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -97,7 +98,7 @@ func (b *bench) open(ctx context.Context) error {
 
 // build builds the program as the release does.
 func (b *bench) build(ctx context.Context) error {
-	b.todoctl = filepath.Join(b.dir, "todoctl")
+	b.todoctl = filepath.Join(cmp.Or(b.opt.bin, b.dir), "todoctl")
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.todoctl, ".")
 	c.Dir = filepath.Join(source(), "..", "..") // the module of the program, with its own versions
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -19,7 +19,7 @@ type settingRow struct {
 func bare(t *testing.T) *cli {
 	t.Helper()
 	dir := t.TempDir()
-	return &cli{t: t, dir: dir, env: []string{path(t), quickExit, "HOME=" + dir}}
+	return &cli{t: t, dir: dir, env: []string{path(t), quickExit, "HOME=" + dir, "XDG_STATE_HOME=" + dir}} // where no local server of the machine's is found
 }
 
 // configure writes the config file in its standard place and returns its path.

@@ -3,7 +3,6 @@ package cmd
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -193,7 +192,7 @@ func (a *App) Confirm(ctx context.Context, question string) error {
 	}()
 	select {
 	case <-ctx.Done():
-		return dbconn.ReadError(ctx, ctx.Err())
+		return dbconn.WaitError(ctx, "the question was answered")
 	case s := <-answer:
 		if yes := strings.ToLower(s); profile == "" && (yes == "y" || yes == "yes") || profile != "" && s == profile {
 			return nil
@@ -234,7 +233,7 @@ func hostname() string {
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
-		return dbconn.ReadError(ctx, errors.Join(ctx.Err()))
+		return ctx.Err()
 	case <-time.After(d):
 		return nil
 	}

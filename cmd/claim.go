@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/todoctl/todoctl/pkg/dbconn"
 	"github.com/todoctl/todoctl/pkg/queue"
 	"github.com/todoctl/todoctl/pkg/render"
 	"github.com/todoctl/todoctl/pkg/todo"
@@ -124,7 +125,7 @@ func (a *App) poll(ctx context.Context, w *queue.Watch, length time.Duration, cl
 			return got, err
 		}
 		if err := w.Next(ctx, left, dueOf(err)); err != nil {
-			return nil, err
+			return nil, dbconn.WaitError(ctx, "there was something to claim")
 		}
 	}
 }
@@ -155,7 +156,7 @@ func (a *App) handOver(ctx context.Context, q *queue.Client, shape render.Shape,
 			return nil
 		}
 	} else {
-		err = interrupted(ctx)
+		err = dbconn.WaitError(ctx, "what was claimed could be handed over")
 	}
 	var names []string
 	for _, t := range got {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/todoctl/todoctl/pkg/dbconn"
 	"github.com/todoctl/todoctl/pkg/queue"
 	"github.com/todoctl/todoctl/pkg/render"
 	"github.com/todoctl/todoctl/pkg/todo"
@@ -122,7 +123,7 @@ func runShadow(ctx context.Context, app *App, o *shadowOptions, command []string
 	var cannot *worker.CannotRun
 	switch {
 	case ctx.Err() != nil:
-		return interrupted(ctx)
+		return dbconn.WaitError(ctx, "the trials had ended")
 	case errors.As(err, &cannot):
 		return &statusError{cannot.Code, todo.Errorf(todo.CodeUsage, "%v", cannot)}
 	case err != nil:

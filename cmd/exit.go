@@ -124,5 +124,7 @@ func asUsage(flag string, err error) error {
 	return &c
 }
 
-// interrupted is the error of a context that a signal or the deadline ended.
-func interrupted(ctx context.Context) error { return dbconn.ReadError(ctx, ctx.Err()) }
+// interrupted is the error of a command that goes on until it is told to end, when a signal or the deadline ended it.
+func interrupted(ctx context.Context) error {
+	return dbconn.WaitError(ctx, "the command was told to end")
+}

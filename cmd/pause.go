@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/todoctl/todoctl/pkg/dbconn"
 	"github.com/todoctl/todoctl/pkg/queue"
 	"github.com/todoctl/todoctl/pkg/render"
 	"github.com/todoctl/todoctl/pkg/todo"
@@ -82,7 +83,7 @@ func (a *App) untilIdle(ctx context.Context, q *queue.Client, queues []string, l
 				With("running", held).WithHint("todoctl list --state claimed shows who holds them; they end by themselves")
 		}
 		if err := wait(ctx, min(left, 250*time.Millisecond)); err != nil {
-			return err
+			return dbconn.WaitError(ctx, "the running leases had ended")
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/todoctl/todoctl/pkg/dbconn"
 	"github.com/todoctl/todoctl/pkg/queue"
 	"github.com/todoctl/todoctl/pkg/render"
 	"github.com/todoctl/todoctl/pkg/todo"
@@ -114,7 +113,7 @@ func (a *App) reapEvery(ctx context.Context, queues []string, dryRun bool, every
 // ended is how a command ends that goes on until it is told to: in order, unless its --timeout ran out.
 func ended(ctx context.Context, w *render.Writer) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return errors.Join(dbconn.ReadError(ctx, ctx.Err()), w.Close())
+		return errors.Join(interrupted(ctx), w.Close())
 	}
 	return w.Close()
 }

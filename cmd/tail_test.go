@@ -125,7 +125,7 @@ func TestTailFilters(t *testing.T) {
 	if got := c.ok("tail", "--since", "1h", "-n", "2", "--jq", ".to"); got != "pending\nclaimed" {
 		t.Errorf("--jq: %q", got)
 	}
-	c.fails(124, "tail", "--timeout", "1s")
+	c.fails(124, "tail", "--timeout", "1s").says(t, "before the command was told to end")
 	c.fails(2, "tail", "--until", "1h")
 	c.fails(2, "tail", "--since", "2026-12-01T00:00:00Z")
 	c.fails(2, "tail", "-n", "0")

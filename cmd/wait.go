@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/todoctl/todoctl/pkg/dbconn"
 	"github.com/todoctl/todoctl/pkg/queue"
 	"github.com/todoctl/todoctl/pkg/todo"
 )
@@ -66,7 +67,11 @@ func (a *App) untilEnded(ctx context.Context, q *queue.Client, receipts []todo.R
 			return list, nil
 		}
 		if err := w.Next(ctx, century, todo.Time{}); err != nil {
-			return nil, err
+			what := "the todos had ended"
+			if anyOne {
+				what = "one of the todos had ended"
+			}
+			return nil, dbconn.WaitError(ctx, what)
 		}
 	}
 }

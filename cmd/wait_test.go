@@ -130,7 +130,8 @@ func TestWait(t *testing.T) {
 	t.Parallel()
 	c, conn, _ := withDB(t)
 	one, two, three := c.ok("enqueue", "-q", "q"), c.ok("enqueue", "-q", "q"), c.ok("enqueue", "-q", "q")
-	c.fails(124, "wait", one, "--timeout", "300ms")
+	c.fails(124, "wait", one, "--timeout", "300ms").says(t, "the timeout ran out before the todos had ended")
+	c.fails(124, "claim", "-q", "none", "--wait", "1h", "--timeout", "300ms").says(t, "the timeout ran out before there was something to claim")
 	both, either := c.start("todoctl", "wait", one, two, "-o", "json"), c.start("todoctl", "wait", "--any", one, two)
 	waitUntil(t, "two bells", func() bool {
 		return pgValue[int](t, conn, "SELECT count(*) FROM waiters WHERE name = $1", two) == 2 && waiters(t, conn, "wait") == 4

@@ -111,6 +111,19 @@ func unknown(err error, what string) *todo.Error {
 // contextError returns the error for a context that is done, or nil while it is not. A cause that is
 // a *todo.Error speaks for itself.
 func contextError(ctx context.Context, err error) *todo.Error {
+	return endedBefore(ctx, err, "the database answered")
+}
+
+// WaitError is the error for a context that ended while something else was waited for than an answer of the database. It
+// says what for: the end of "the timeout ran out before". It is nil while the context is not done.
+func WaitError(ctx context.Context, what string) error {
+	if e := endedBefore(ctx, nil, what); e != nil {
+		return e
+	}
+	return nil
+}
+
+func endedBefore(ctx context.Context, err error, what string) *todo.Error {
 	if ctx == nil || ctx.Err() == nil {
 		return nil
 	}
@@ -120,7 +133,7 @@ func contextError(ctx context.Context, err error) *todo.Error {
 	}
 	joined := errors.Join(ctx.Err(), err)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &todo.Error{Code: todo.CodeTimeout, Message: "the timeout ran out before the database answered", Err: joined}
+		return &todo.Error{Code: todo.CodeTimeout, Message: "the timeout ran out before " + what, Err: joined}
 	}
 	return &todo.Error{Code: todo.CodeInterrupted, Message: "interrupted", Err: joined}
 }

@@ -52,7 +52,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
-		return dbconn.ReadError(ctx, ctx.Err())
+		return dbconn.WaitError(ctx, "the rest was due")
 	case <-t.C:
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/todoctl/todoctl/pkg/dbconn"
 	"github.com/todoctl/todoctl/pkg/todo"
 )
 
@@ -110,7 +109,7 @@ func (w *Watch) Next(ctx context.Context, left time.Duration, due todo.Time) err
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return dbconn.ReadError(ctx, ctx.Err())
+		return ctx.Err()
 	case <-rings:
 	case <-timer.C:
 	}

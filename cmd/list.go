@@ -8,9 +8,13 @@ import (
 	"github.com/todoctl/todoctl/pkg/todo"
 )
 
-const listHelp = `List todos, live ones unless --state says otherwise, in the order of their ids, which is that of their
-creation. A table on a terminal ends after 50 and says how many more there are; elsewhere lists are whole.
---after goes on after an id that was printed.
+const listHelp = `List todos, live ones unless --state says otherwise, in the order of their ids, which is that of their creation. A
+table on a terminal ends after 50 and says how many more there are; elsewhere lists are whole. --after goes on after an
+id that was printed.
+
+Where over a thousand are live, the first ones (--limit, or on a terminal) are those that are due first: no index has
+live todos in the order of ids. What is leased keeps the place that it had, but for leases that end after a hundred
+others of their queue, which stand where they end.
 
 Ids, states, queues, keys and fingerprints of what is live or dead, and the time at which something was done have
 an index. What has none (--error, --payload, --kind and the rest) stops once --scan-limit rows were read in vain,
@@ -62,7 +66,7 @@ func runList(c *cobra.Command, app *App, o *listOptions, verb string, shape rend
 	if err != nil {
 		return err
 	}
-	p := queue.Page{Limit: o.limit, Bodies: app.wantsBodies(), Bounded: true}
+	p := queue.Page{Limit: o.limit, Bodies: app.wantsBodies(), Bounded: true, Line: true}
 	if c.Flags().Changed("limit") && o.limit < 1 {
 		return usagef("--limit: %d is not a number of todos", o.limit)
 	}

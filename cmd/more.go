@@ -12,7 +12,7 @@ import (
 func (a *App) noteMore(ctx context.Context, q *queue.Client, f queue.Filter, after string) error {
 	more := 0
 	var scanned queue.Scanned
-	for _, err := range q.List(ctx, f, queue.Page{After: after, Limit: moreLimit, Bounded: true}, &scanned) {
+	for _, err := range q.List(ctx, f, queue.Page{After: after, Limit: moreLimit, Bounded: true, Line: true}, &scanned) {
 		if err != nil {
 			return err
 		}

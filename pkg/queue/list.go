@@ -45,6 +45,7 @@ type Page struct {
 	After   string // id after which the list goes on; "" from the start
 	Limit   int    // at most so many; 0 is all
 	Bodies  bool   // with payload and result
+	Line    bool   // of over a thousand live todos alone: in the order in which they are due rather than that of their ids; of a page with a limit
 	Bounded bool   // the scan limit holds for whatever has no index, not for error and payload alone
 }
 
@@ -66,7 +67,17 @@ func (c *Client) List(ctx context.Context, f Filter, p Page, scanned *Scanned) i
 	return func(yield func(todo.Todo, error) bool) {
 		err := c.readable(ctx, f)
 		w := walk{f: f, p: p, after: p.After, left: p.Limit}
+		inLine := false
 		if err == nil {
+			inLine, err = c.inLine(ctx, f, p)
+		}
+		switch {
+		case err != nil:
+		case inLine:
+			l := line{walk: w}
+			err = c.lineUp(ctx, &l, scanned, yield)
+			w.over, w.short = true, l.short
+		default:
 			err = c.begin(ctx, &w)
 		}
 		for err == nil && !w.over {
@@ -90,10 +101,13 @@ func (c *Client) List(ctx context.Context, f Filter, p Page, scanned *Scanned) i
 // few returns the ids that can match, in order, or nil where they are many or no index finds them.
 func (c *Client) few(ctx context.Context, f Filter, after string) ([]string, error) {
 	name, args := "list_few", f.fewArgs(after)
+	if args != nil && args["dead"] == false && len(f.Keys) > 0 {
+		name, args = "list_keys", pgx.StrictNamedArgs{"queues": orNull(f.Queues), "keys": f.Keys, "after": after, "page": few + 1}
+	}
 	if args == nil {
 		name, args = "list_ended", f.endedArgs(after)
 	}
-	if args == nil || args["dead"] == true && args["live"] == false && len(f.Queues) < 2 {
+	if args == nil || name == "list_few" && args["dead"] == true && args["live"] == false && len(f.Queues) < 2 {
 		return nil, nil
 	}
 	var ids []string

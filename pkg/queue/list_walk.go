@@ -99,6 +99,14 @@ func (w *walk) moved(found, size, look, looked int) {
 		w.over = !full && looked < look
 	}
 	w.left = max(w.left-found, 0)
+	w.count(looked, found, !w.over)
+	if !full {
+		w.look = min(max(4*w.look, firstLook), lastLook)
+	}
+}
+
+// count counts rows that were looked at, and those of them that match, and ends a list at the scan limit where there is more.
+func (w *walk) count(looked, found int, more bool) {
 	switch {
 	case !w.f.indexed():
 		w.read += looked
@@ -107,11 +115,8 @@ func (w *walk) moved(found, size, look, looked int) {
 	default:
 		w.read += looked - found // the rest is the answer
 	}
-	if !w.over && w.limited() && w.read >= w.limit() {
+	if more && w.limited() && w.read >= w.limit() {
 		w.over, w.short = true, true
-	}
-	if !full {
-		w.look = min(max(4*w.look, firstLook), lastLook)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/todoctl/todoctl/pkg/todo"
 )
@@ -137,6 +138,12 @@ func readers(queues []string) []planned {
 		{name: "what changed", file: "tail", args: pgx.StrictNamedArgs{"queues": nil, "since": time.Now(), "fresh": idFrom(time.Now()), "newest": idFrom(time.Now()), "ahead": 100},
 			indexes: append([]string{"todos_pkey", "idx_todos_ended", "idx_attempts_ended", "queues_pkey"}, live...), sort: true},
 		{name: "leases that end first", file: "leased", args: pgx.StrictNamedArgs{"queues": queues[:2], "each": 100, "page": 50}, indexes: append([]string{"queues_pkey"}, live...), sort: true},
+		{name: "place in line", file: "list_place", args: pgx.StrictNamedArgs{"id": "td_00000300"}, indexes: append([]string{"todos_pkey"}, live...), read: 102},
+		{name: "live by key", file: "list_keys", args: pgx.StrictNamedArgs{"queues": nil, "keys": []string{"k1", "k2"}, "after": "", "page": 100}, indexes: []string{"idx_todos_dedupe"}},
+		{name: "whether many", file: "list_many", args: pgx.StrictNamedArgs{"queues": nil, "page": 1001}, indexes: live},
+		{name: "whether many in a queue", file: "list_many", args: pgx.StrictNamedArgs{"queues": queues[:1], "page": 1001}, indexes: live, custom: true},
+		{name: "in line", file: "list_line", args: inLine(Filter{}), indexes: live, sort: true, read: 100_000, custom: true},
+		{name: "in line of a queue", file: "list_line", args: inLine(Filter{Queues: queues[:1], Kinds: []string{"a"}}), indexes: live, sort: true, read: 30_000, custom: true},
 		{name: "names", file: "ids", args: pgx.StrictNamedArgs{"prefix": "td_0000"}, indexes: []string{"todos_pkey"}, custom: true},
 	}
 	waiting, gone := []todo.Condition{todo.IsPending, todo.IsRetrying}, []todo.Condition{todo.IsDead}
@@ -163,6 +170,11 @@ func readers(queues []string) []planned {
 		}
 	}
 	return list
+}
+
+func inLine(f Filter) pgx.StrictNamedArgs {
+	f.Conditions = []todo.Condition{todo.IsPending, todo.IsClaimed}
+	return f.lineArgs(pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}, "", 50)
 }
 
 // No plan depends on statistics, on how many todos are done, or on whether it is made with the

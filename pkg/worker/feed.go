@@ -23,6 +23,7 @@ type feed struct {
 	notBefore time.Time     // the database is away: not before then
 	pause     time.Duration // how long it is waited for
 	groups    []*group      // streams that live on
+	checked   time.Time     // when no lease was over
 	size      int           // bytes of a payload lately, the larger ones counting longer
 }
 
@@ -43,7 +44,7 @@ func (f *feed) absence() (time.Duration, <-chan struct{}) {
 	case back != nil:
 		return max(time.Until(f.notBefore), 0), back
 	}
-	if f.w.lapsed(time.Now()) {
+	if f.lapsed(time.Now()) {
 		return expiring, nil
 	}
 	return max(time.Until(f.failed.Add(awayFirst)), 0), nil

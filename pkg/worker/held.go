@@ -11,8 +11,9 @@ import (
 
 // held is a lease that this worker holds.
 type held struct {
-	todo    todo.Todo
+	todo    *todo.Todo
 	receipt todo.Receipt
+	name    string        // the receipt as it is printed
 	lost    chan struct{} // closed when the lease is lost
 
 	mu      sync.Mutex
@@ -88,7 +89,19 @@ func (h *held) over(now time.Time) (over, asked bool) {
 	return now.After(h.until) || now.Round(0).After(h.until.Round(0)), h.asked
 }
 
-// lapsed says that a lease of this worker is over of which it does not know yet whether it is lost.
+// lapsed says that a lease of this worker is over of which it does not know yet whether it is lost. It is asked for
+// each todo that ends, and looks at all leases: not again where hardly any time has gone by, on the wall clock either.
+func (f *feed) lapsed(now time.Time) bool {
+	if since := now.Round(0).Sub(f.checked.Round(0)); since >= 0 && since < expiring/10 && now.Sub(f.checked) < expiring/10 {
+		return false
+	}
+	if f.w.lapsed(now) {
+		return true
+	}
+	f.checked = now
+	return false
+}
+
 func (w *Worker) lapsed(now time.Time) bool {
 	for _, h := range w.all() {
 		if over, _ := h.over(now); over {
@@ -105,8 +118,10 @@ func (w *Worker) hold(list []todo.Todo, asked time.Time) []*held {
 	out := make([]*held, len(list))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i, t := range list {
-		h := &held{todo: t, receipt: todo.Receipt{ID: t.ID, Seq: t.LeaseSeq}, lost: make(chan struct{})}
+	for i := range list {
+		t := &list[i]
+		r := todo.Receipt{ID: t.ID, Seq: t.LeaseSeq}
+		h := &held{todo: t, receipt: r, name: r.String(), lost: make(chan struct{})}
 		h.granted(asked, w.opt.Claim.TTL)
 		w.held[h] = struct{}{}
 		out[i] = h

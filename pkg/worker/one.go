@@ -70,7 +70,7 @@ func (r *run) line(line []byte, tooLong bool) {
 		return
 	}
 	p, err := parseReply(line, tooLong)
-	if err == nil && (p.Outcome != "" || p.ID != "" && p.ID != r.held.todo.ID || p.Receipt != "" && p.Receipt != r.held.receipt.String()) {
+	if err == nil && (p.Outcome != "" || p.ID != "" && p.ID != r.held.todo.ID || p.Receipt != "" && p.Receipt != r.held.name) {
 		err = fmt.Errorf("an answer speaks of an outcome or of another todo, as with --batch or --stream alone: %.200q", line)
 	}
 	r.mu.Lock()
@@ -188,7 +188,7 @@ func (r *run) outcome(c *child, how ending) outcome {
 }
 
 // variables are what the command learns of its todo from its environment.
-func variables(t todo.Todo) []string {
+func variables(t *todo.Todo) []string {
 	text := func(s *string) string {
 		if s == nil {
 			return ""

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/todoctl/todoctl/pkg/todo"
 )
 
 // line takes in a line of descriptor 3, which is an answer or a fault.
@@ -39,7 +37,7 @@ func (g *group) stdout(line []byte, tooLong bool) bool {
 func (g *group) take(p reply) bool {
 	o, final, err := p.outcome()
 	g.mu.Lock()
-	i := slices.IndexFunc(g.open, func(t *task) bool { return p.names(t.held.receipt) })
+	i := slices.IndexFunc(g.open, func(t *task) bool { return p.names(t.held) })
 	if i < 0 {
 		g.mu.Unlock()
 		return false
@@ -68,8 +66,11 @@ func (g *group) take(p reply) bool {
 }
 
 // names says whether an answer is about this lease.
-func (p reply) names(r todo.Receipt) bool {
-	return p.Receipt == r.String() || p.Receipt == "" && p.ID == r.ID
+func (p reply) names(h *held) bool {
+	if p.Receipt == "" {
+		return p.ID == h.todo.ID
+	}
+	return p.Receipt == h.name
 }
 
 // outcome reads what an answer says; it is not final when it only tells of progress or asks for time.

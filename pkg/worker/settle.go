@@ -207,8 +207,8 @@ func (w *Worker) ended(o outcome, name, text string) {
 	default:
 		w.sum.Failed++
 	}
-	t := &o.held.todo
-	e := Event{ID: t.ID, Receipt: o.held.receipt.String(), Queue: t.Queue, Kind: t.Kind, Attempt: t.Attempt, Outcome: name, Seconds: time.Since(o.started).Seconds()}
+	t := o.held.todo
+	e := Event{ID: t.ID, Receipt: o.held.name, Queue: t.Queue, Kind: t.Kind, Attempt: t.Attempt, Outcome: name, Seconds: time.Since(o.started).Seconds()}
 	if name != "done" {
 		line := firstLine(text)
 		e.Error = &line

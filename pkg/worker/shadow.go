@@ -54,12 +54,12 @@ func (r *Trier) Close() {
 func (r *Trier) Try(t todo.Todo) (Trial, error) {
 	t.Attempt, t.Owner = 1, &r.w.opt.Claim.Owner
 	t.LeaseExpiresAt = todo.At(time.Now().Add(r.w.opt.Claim.TTL))
-	p := &run{w: r.w, held: &held{todo: t, lost: make(chan struct{})}}
+	p := &run{w: r.w, held: &held{todo: &t, lost: make(chan struct{})}}
 	if t.Receipt != nil {
-		p.held.receipt = todo.Receipt{ID: t.ID, Seq: t.LeaseSeq}
+		p.held.receipt, p.held.name = todo.Receipt{ID: t.ID, Seq: t.LeaseSeq}, *t.Receipt
 	}
 	started := time.Now()
-	c, err := r.w.start(append(variables(t), Shadow), p.line, p.stdout)
+	c, err := r.w.start(append(variables(&t), Shadow), p.line, p.stdout)
 	if err != nil {
 		return Trial{}, cannotRun(err)
 	}

@@ -1,4 +1,4 @@
--- Remembers the names of the staged lines' queues, as enqueue_queue.sql does.
+-- Remembers the names of the staged lines' queues: only those that are new, in order, so that it takes no lock in ordinary life.
 -- Guard: none. Index: queues_pkey.
 INSERT INTO queues (name)
 SELECT DISTINCT s.queue FROM todoctl_stage s

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 	"sync"
 	"time"
@@ -12,10 +13,12 @@ import (
 	"github.com/todoctl/todoctl/pkg/todo"
 )
 
-const (
-	drainers  = 4   // connections of the package
-	drainSize = 500 // todos in a statement
-)
+// drainers are the connections of the package where it drains small batches.
+const drainers = 4
+
+// drainSize is how many todos a statement claims or completes. The package drains with a connection for each processor:
+// server and client are busy all the time then, and more of them only get into each other's way.
+const drainSize = 500
 
 // drains is goal 4: todos that do nothing, worked off through work --stream and through the package,
 // beside River, graphile-worker and pg-boss with their best settings.
@@ -105,7 +108,9 @@ func (b *bench) drainSides(ctx context.Context) (list []side, done func(), err e
 	list = []side{
 		{"work --stream", fill, func(ctx context.Context) (time.Duration, error) { return b.drainStream(ctx, url) }, check},
 		{"River", func(ctx context.Context) error { return river.fill(ctx, n) }, func(ctx context.Context) (time.Duration, error) { return river.drain(ctx, n) }, none},
-		{"package", fill, func(ctx context.Context) (time.Duration, error) { return b.drainPackage(ctx, url, drainers, drainSize) }, check},
+		{"package", fill, func(ctx context.Context) (time.Duration, error) {
+			return b.drainPackage(ctx, url, runtime.NumCPU(), drainSize)
+		}, check},
 	}
 	if !b.opt.npm {
 		return list, done, nil

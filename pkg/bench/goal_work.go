@@ -8,10 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -117,106 +114,4 @@ func (b *bench) wake(ctx context.Context, url string, c *queue.Client) (took flo
 	began := time.Now()
 	_, err = bufio.NewReader(out).ReadString('\n')
 	return ms(time.Since(began)), err
-}
-
-// producers enqueue at once where the cost of notifications is measured.
-const producers = 16
-
-// notifies measures what being able to notify costs those who enqueue: the share of that statement in
-// the server's time while nobody waits, and the rate while somebody does.
-func (b *bench) notifies(ctx context.Context) ([]Figure, error) {
-	url, drop, err := b.database(ctx, template)
-	if err != nil {
-		return nil, err
-	}
-	defer drop()
-	all, err := b.probe(ctx, url, "enqueue", "notify", "limits")
-	if err != nil {
-		return nil, err
-	}
-	defer all.close(ctx)
-	share, err := b.probe(ctx, url, "notify")
-	if err != nil {
-		return nil, err
-	}
-	defer share.close(ctx)
-	s := samples{}
-	for round := range b.opt.rounds + 1 {
-		for _, waits := range []bool{false, true} {
-			if err := b.emptied(ctx, url); err != nil {
-				return nil, err
-			}
-			end := func() {}
-			if waits {
-				if end, err = b.listener(ctx, url); err != nil {
-					return nil, err
-				}
-			}
-			var rate, part float64
-			whole, err := all.cost(ctx, func() error {
-				part, err = share.cost(ctx, func() error { rate, err = b.produce(ctx, url); return err })
-				return err
-			})
-			end()
-			if err != nil {
-				return nil, err
-			}
-			if round == 0 {
-				continue
-			}
-			if waits {
-				s.add("somebody waits", rate)
-			} else {
-				s.add("nobody waits", rate)
-				s.add("notify.sql", part)
-				s.add("all statements", whole)
-			}
-		}
-	}
-	return []Figure{
-		s.ratio("notify", "enqueue by 16, nobody waits: notify.sql / all statements, server time", "ms", "notify.sql", "all statements").atMost(0.05),
-		s.ratio("notify", "enqueue by 16, somebody waits / nobody", "/s", "somebody waits", "nobody waits").atLeast(0.95),
-	}, nil
-}
-
-// listener waits for the queue and does nothing with what it hears.
-func (b *bench) listener(ctx context.Context, url string) (end func(), err error) {
-	c, err := b.client(ctx, url)
-	if err != nil {
-		return nil, err
-	}
-	bell, err := c.Listen(ctx, []string{"bench"})
-	if err != nil {
-		c.Close()
-		return nil, err
-	}
-	return func() { bell.Close(context.WithoutCancel(ctx), c); c.Close() }, nil
-}
-
-// produce enqueues one at a time from many goroutines for a while and returns how many a second.
-func (b *bench) produce(ctx context.Context, url string) (float64, error) {
-	var made atomic.Int64
-	var all sync.WaitGroup
-	faults := make([]error, producers)
-	clients := make([]*queue.Client, producers)
-	for i := range clients {
-		c, err := b.client(ctx, url)
-		if err != nil {
-			return 0, err
-		}
-		defer c.Close()
-		clients[i] = c
-	}
-	began := time.Now()
-	for i, c := range clients {
-		all.Go(func() {
-			for n := 0; time.Since(began) < b.opt.spell && faults[i] == nil; n++ {
-				key := strconv.Itoa(i) + "-" + strconv.Itoa(n)
-				_, faults[i] = c.Enqueue(ctx, queue.NewTodo{Queue: "bench", Payload: payload, Key: &key, MaxAttempts: 5})
-				made.Add(1)
-			}
-		})
-	}
-	all.Wait()
-	return float64(made.Load()) / time.Since(began).Seconds(), errors.Join(faults...)
 }

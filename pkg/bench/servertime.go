@@ -33,8 +33,7 @@ func (b *bench) probe(ctx context.Context, url string, prefixes ...string) (*pro
 			if err != nil {
 				return nil, err
 			}
-			first, _, _ := strings.Cut(string(text), "\n")
-			p.marks = append(p.marks, strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(first)+"%")
+			p.marks = append(p.marks, firstLine(string(text)))
 		}
 	}
 	if len(p.marks) == 0 {
@@ -42,6 +41,12 @@ func (b *bench) probe(ctx context.Context, url string, prefixes ...string) (*pro
 	}
 	p.conn, err = pgx.Connect(ctx, url)
 	return p, err
+}
+
+// firstLine is a pattern for statements that begin as this one does.
+func firstLine(sql string) string {
+	first, _, _ := strings.Cut(sql, "\n")
+	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(first) + "%"
 }
 
 func (p *probe) close(ctx context.Context) { _ = p.conn.Close(ctx) }

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -31,6 +32,7 @@ type Bell struct {
 	rings chan struct{}
 	done  chan struct{} // closed when the connection is gone
 	said  time.Time     // when the waiter last said that it waits
+	last  atomic.Int64  // when it last rang, in nanoseconds of the epoch
 }
 
 // Listen makes a bell for these names and rings it once, from the other connection, to find out
@@ -82,7 +84,10 @@ func (b *Bell) listen(ctx context.Context) {
 	}
 }
 
+func (b *Bell) rang() time.Time { return time.Unix(0, b.last.Load()) }
+
 func (b *Bell) ring() {
+	b.last.Store(time.Now().UnixNano())
 	select {
 	case b.rings <- struct{}{}:
 	default: // it rings already

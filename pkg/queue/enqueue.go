@@ -75,7 +75,7 @@ func (c *Client) Enqueue(ctx context.Context, n NewTodo) (Enqueued, error) {
 			if n.Key != nil {
 				list = append(list, step{name: "enqueue_live", args: pgx.StrictNamedArgs{"queue": n.Queue, "key": *n.Key}, row: collect(&live)})
 			}
-			return append(list, step{name: "enqueue_queue", args: pgx.StrictNamedArgs{"queues": []string{n.Queue}}}, notify([]string{n.Queue}, nil))
+			return list
 		})
 		switch {
 		case err != nil:

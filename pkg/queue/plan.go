@@ -26,7 +26,7 @@ func without(name string) []string {
 // plan whatever its parameters are.
 func hot(name string) bool {
 	switch name {
-	case "limits", "enqueue", "enqueue_live", "enqueue_queue", "notify", "claim", "claim_many", "claim_heads", "claim_id", "claim_reason", "classify",
+	case "limits", "enqueue", "enqueue_live", "notify", "claim", "claim_many", "claim_heads", "claim_id", "claim_reason", "classify",
 		"complete", "complete_each", "fail", "release", "heartbeat", "renew", "progress":
 		return true
 	}

@@ -11,6 +11,8 @@ import (
 // Pauses between two looks of one who waits: without a bell, growing; with one, long, since a ring
 // may be lost and some things become due without any.
 const (
+	soon        = 20 * time.Millisecond // after a ring: of several that come at once one rings
+	longer      = 25                    // times as long as nothing was heard, until the look after that
 	firstPause  = 50 * time.Millisecond
 	longPause   = time.Second
 	bellPause   = 5 * time.Second
@@ -31,6 +33,7 @@ type Watch struct {
 	fault  error         // why there is no bell, until it is told
 	told   bool
 	pause  time.Duration
+	sign   time.Time     // when something was found last
 	beside time.Duration // how often to look while there is a bell
 }
 
@@ -82,7 +85,7 @@ func (w *Watch) close(ctx context.Context, why error) {
 func (w *Watch) Away() { w.tried, w.again, w.fault = time.Time{}, 0, nil }
 
 // Found resets the pauses: something was found.
-func (w *Watch) Found() { w.pause = firstPause }
+func (w *Watch) Found() { w.pause, w.sign = firstPause, time.Now() }
 
 // Pause returns how long to wait at most before the next look, and what rings before that. due is
 // when something will be claimable, where that is known.
@@ -92,11 +95,19 @@ func (w *Watch) Pause(due todo.Time) (time.Duration, <-chan struct{}) {
 		w.pause = min(w.pause*3/2, longPause)
 		return d, nil
 	}
-	d := w.beside
+	d := min(w.beside, max(soon, longer*time.Since(w.lastSign())))
 	if at, ok := due.Time(); ok {
 		d = min(d, max(time.Until(at), firstPause)) // a guess by this machine's clock: it only decides when to look
 	}
 	return d, w.bell.Rings()
+}
+
+// lastSign is when the bell rang last, or something was found.
+func (w *Watch) lastSign() time.Time {
+	if rang := w.bell.rang(); rang.After(w.sign) {
+		return rang
+	}
+	return w.sign
 }
 
 // Next waits until it is worth looking again, at most for left.

@@ -22,9 +22,9 @@ func (w *world) watching(names ...string) (watch *Watch, rung func(what string))
 	w.t.Cleanup(func() { watch.Close(context.Background()) })
 	return watch, func(what string) {
 		w.t.Helper()
-		ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
-		defer cancel()
-		if err := watch.Next(ctx, time.Hour, todo.Time{}); err != nil {
+		select {
+		case <-watch.bell.Rings():
+		case <-time.After(time.Minute):
 			w.t.Fatalf("%s woke nobody", what)
 		}
 	}
@@ -50,6 +50,40 @@ func (w *world) heard(act func()) string {
 			return strings.Join(all, " ")
 		}
 		all = append(all, n.Payload)
+	}
+}
+
+// Of enqueues that meet one rings: NOTIFY would make each wait for the other's flush. Who waits looks again soon after a
+// ring, and so finds what the others brought.
+func TestOneRingsForMany(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	watch, rung := w.watching("q")
+	another, err := w.client().conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := another.Exec(t.Context(), "SELECT pg_advisory_xact_lock(hashtext('todoctl'), hashtext('q')), pg_notify('todoctl', 'q')"); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.heard(func() { w.add("q") }); got != "" {
+		t.Errorf("beside another one it rang %q", got)
+	}
+	if err := another.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rung("the other enqueue")
+	looks := 0
+	for began := time.Now(); time.Since(began) < 2*time.Second && looks < 2; looks++ {
+		if err := watch.Next(t.Context(), time.Hour, todo.Time{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d, _ := watch.Pause(todo.Time{}); looks < 2 || d < 10*time.Second {
+		t.Errorf("%d looks after the ring, the next one after %s", looks, d)
+	}
+	if got := w.heard(func() { w.add("q") }); got != "q" {
+		t.Errorf("alone it rang %q", got)
 	}
 }
 

@@ -36,6 +36,10 @@ func parseReply(line []byte, tooLong bool) (r reply, err error) {
 	if tooLong {
 		return r, fmt.Errorf("an answer is longer than %d MiB", maxLine>>20)
 	}
+	if name, ok := bare(line); ok {
+		r.Receipt = name
+		return r, nil
+	}
 	if err := intake.CheckJSON(line); err != nil {
 		return r, fmt.Errorf("an answer cannot be read (%w): %.200q", err, line)
 	}
@@ -62,6 +66,23 @@ func parseReply(line []byte, tooLong bool) (r reply, err error) {
 		return r, fmt.Errorf("progress %d is not between 0 and 100", *r.Progress)
 	}
 	return r, nil
+}
+
+// bare reads the answer that a stream gives most of the time, a receipt and nothing else, without a decoder: that took
+// longer than all else that is done with a line.
+func bare(line []byte) (receipt string, ok bool) {
+	line, ok = bytes.CutPrefix(line, []byte(`{"receipt":"`))
+	if !ok {
+		return "", false
+	}
+	line, ok = bytes.CutSuffix(line, []byte(`"}`))
+	plain := func(c rune) bool {
+		return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c == '-' || c == '_' || c == '@'
+	}
+	if !ok || bytes.IndexFunc(line, func(c rune) bool { return !plain(c) }) >= 0 {
+		return "", false
+	}
+	return string(line), true
 }
 
 // plainly words what the decoder says for somebody who does not write Go.

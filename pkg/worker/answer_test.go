@@ -90,3 +90,21 @@ func TestTail(t *testing.T) {
 		}
 	}
 }
+
+// An answer that is a receipt alone is read without a decoder, and means the same as one with a space in it, which is not.
+func TestBareAnswer(t *testing.T) {
+	for line, quick := range map[string]bool{
+		`{"receipt":"td_01900000-0000-7000-8000-00000000000a@12"}`: true, `{"receipt":""}`: true, `{"receipt":"td_x"}`: true,
+		`{"receipt":"a\"b"}`: false, `{"receipt":"A"}`: false, `{"receipt":"é"}`: false, `{"receipt":"a","progress":3}`: false,
+		`{"receipt":"a","id":"b"}`: false, `{"receipt":"a"}x`: false, `{"receipt":"a`: false, `{"receipt":"`: false, `{"receipt":"a" }`: false, `{"receipt":null}`: false,
+	} {
+		if _, ok := bare([]byte(line)); ok != quick {
+			t.Errorf("%s: read without a decoder: %t", line, ok)
+		}
+		got, err := parseReply([]byte(line), false)
+		want, wrong := parseReply([]byte(strings.Replace(line, "{", "{ ", 1)), false)
+		if !reflect.DeepEqual(got, want) || (err == nil) != (wrong == nil) {
+			t.Errorf("%s: %+v, %v; with a space %+v, %v", line, got, err, want, wrong)
+		}
+	}
+}

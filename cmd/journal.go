@@ -84,6 +84,10 @@ func (a *App) journal(c *cobra.Command, f queue.JournalFilter, after string, lim
 	if err := a.Check(shape); err != nil {
 		return err
 	}
+	keys, err := a.secretKeys()
+	if err != nil {
+		return err
+	}
 	q, err := a.Queue(c.Context(), "journal")
 	if err != nil {
 		return err
@@ -104,6 +108,7 @@ func (a *App) journal(c *cobra.Command, f queue.JournalFilter, after string, lim
 			}
 		}
 		for _, e := range list {
+			redactEntry(&e, keys)
 			if err := w.Row(e); err != nil {
 				return err
 			}
@@ -147,6 +152,10 @@ func newJournalShow(app *App) *cobra.Command {
 			if err := app.Check(shape); err != nil {
 				return err
 			}
+			keys, err := app.secretKeys()
+			if err != nil {
+				return err
+			}
 			q, err := app.Queue(c.Context(), "journal")
 			if err != nil {
 				return err
@@ -162,6 +171,7 @@ func newJournalShow(app *App) *cobra.Command {
 			if only {
 				return app.touched(c, q, w, args[0])
 			}
+			redactEntry(&e, keys)
 			list, err := q.Touched(c.Context(), e.Op, "", limit+1)
 			if err != nil {
 				return err

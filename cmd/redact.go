@@ -62,3 +62,21 @@ func redactWhole(s *queue.Whole, keys []string) {
 	}
 	redactEvent(&s.Event, keys)
 }
+
+// redactEntry takes them out of the payload that a verb's filter asked for.
+func redactEntry(e *queue.Entry, keys []string) {
+	var filter map[string]json.RawMessage
+	var payload string
+	if len(keys) == 0 || json.Unmarshal(e.Filter, &filter) != nil || json.Unmarshal(filter["payload"], &payload) != nil {
+		return
+	}
+	redactText(&payload, keys)
+	text, err := json.Marshal(payload)
+	if err == nil {
+		filter["payload"] = text
+		text, err = json.Marshal(filter)
+	}
+	if err == nil {
+		e.Filter = text
+	}
+}

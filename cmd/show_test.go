@@ -77,3 +77,26 @@ func TestRedactedKeys(t *testing.T) {
 		t.Errorf("by the variable: %s", got)
 	}
 }
+
+// TestJournalRedacts leaves out of the journal what readers leave out of payloads: a filter may name it.
+func TestJournalRedacts(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	id := c.ok("enqueue", "-q", "mail", `{"password":"hush","to":"ada"}`)
+	c.ok("claim", id, "--owner", "w")
+	c.ok("fail", id, "--owner", "w", "--dead", "--error", "x")
+	c.ok("retry", "--payload", `{"password":"hush"}`, "--yes")
+	op := c.ok("journal", "--verb", "retry", "-o", "id")
+	if plain := c.ok("journal", "show", op, "-o", "json"); !strings.Contains(plain, "hush") {
+		t.Fatalf("the filter is not in the journal: %s", plain)
+	}
+	c = c.with("TODOCTL_REDACT=password")
+	for _, args := range [][]string{{"journal", "show", op, "-o", "json"}, {"journal", "show", op}, {"journal", "-o", "json"}, {"journal", "-o", "wide"}, {"journal"}} {
+		if got := c.ok(args...); strings.Contains(got, "hush") {
+			t.Errorf("%v: %s", args, got)
+		}
+	}
+	if got := c.ok("journal", "show", op, "--jq", ".filter.payload"); got != `{"password":"[redacted]"}` {
+		t.Errorf("the payload of the filter: %s", got)
+	}
+}

@@ -17,6 +17,9 @@ numbers are marked with ~, unless --exact reads all.`
 const ownersExample = `  todoctl owners
   todoctl owners -q mail --jq '.[] | select(.expired > 0) | .owner'`
 
+// ownersLimit is how many todos are read where --scan-limit does not say: each is a visit to the table, mostly to another page.
+const ownersLimit = 4000
+
 // holderLine is what people see of an owner.
 type holderLine struct {
 	queue.Holder
@@ -63,6 +66,6 @@ func newOwners(app *App) *cobra.Command {
 		},
 	}
 	app.queueFlag(c, true)
-	scan.flags(c, queue.FlowRows, "todos to read at most", "read all, however many")
+	scan.flags(c, ownersLimit, "todos to read at most", "read all, however many")
 	return exitStatus(c, database()...)
 }

@@ -17,7 +17,7 @@ told for the owner who asks, or for --owner: claimable is true exactly when a cl
 
 The codes: claimable; paused, delayed, backoff, assigned, claimed, exhausted, done, dead, superseded,
 unknown-queue, none, which keep it from being claimed; expired, released, unclaimed, which do not. Todos ahead
-of it are counted up to 10,000, and more are marked with ~ unless --exact asks for all.`
+of it are counted up to 2,000, and more are marked with ~ unless --exact asks for all.`
 
 const whyExample = `  todoctl why "$TODO_ID"
   todoctl why -q mail --owner w1 --jq .code`

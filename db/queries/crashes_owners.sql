@@ -32,7 +32,7 @@ leases AS (
   UNION ALL
   SELECT x.owner, 'expired' FROM pool CROSS JOIN LATERAL (
     SELECT owner, state, available_at FROM todos WHERE queue = pool.name AND assignee IS NULL AND available_at <= now()
-     ORDER BY available_at DESC LIMIT 1000) x
+     ORDER BY available_at DESC LIMIT greatest(50, 5000 / greatest((SELECT count(*) FROM pool), 1))) x
    WHERE x.state = 'claimed' AND x.available_at >= (SELECT at FROM since) AND (@queues::text[] IS NULL OR pool.name = ANY (@queues::text[])))
 SELECT owner, count(*) FILTER (WHERE outcome = 'completed') AS completed, count(*) FILTER (WHERE outcome = 'failed') AS failed,
        count(*) FILTER (WHERE outcome = 'released') AS released, count(*) FILTER (WHERE outcome IN ('expired', 'taken over')) AS expired,

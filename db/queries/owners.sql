@@ -17,7 +17,7 @@ parts AS (
   SELECT name AS queue, NULL::text AS who FROM pool WHERE name IS NOT NULL AND (@queues::text[] IS NULL OR name = ANY (@queues::text[]))
   UNION ALL
   SELECT queue, who FROM own WHERE @queues::text[] IS NULL OR queue = ANY (@queues::text[])),
-share AS (SELECT greatest(100, @cap::int / greatest(2 * count(*), 1)) AS n FROM parts),
+share AS (SELECT greatest(25, @cap::int / greatest(2 * count(*), 1)) AS n FROM parts),
 seen AS MATERIALIZED (
   SELECT p.queue, p.who, 1 AS side, r.* FROM parts p CROSS JOIN LATERAL (
     SELECT id, state, owner, available_at AS ends, greatest(claimed_at, updated_at) AS trace FROM todos

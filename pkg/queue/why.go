@@ -58,7 +58,7 @@ const (
 )
 
 // WhyCap is how many todos are looked at to tell how many are ahead, where no more is asked for.
-const WhyCap = 10_000
+const WhyCap = 2000
 
 // whyRows is how many of the newest todos and leases are searched for the last trace of an owner.
 const whyRows = 5_000

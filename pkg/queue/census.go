@@ -15,7 +15,6 @@ type census struct {
 	only   []string
 	queues map[string]*counted
 	known  sizes
-	shares map[string]float64 // of the table, by the server's statistics
 }
 
 // counted is one queue: what was counted, and what seems to lie beyond.
@@ -37,7 +36,7 @@ type beyond struct {
 type sizes struct{ every, live, dead int64 }
 
 func (x *census) reset() {
-	x.queues, x.shares, x.known = map[string]*counted{}, map[string]float64{}, sizes{}
+	x.queues, x.known = map[string]*counted{}, sizes{}
 }
 
 func (x *census) queue(name string) *counted {
@@ -69,14 +68,8 @@ func (x *census) steps(least int) []step {
 			return nil
 		}},
 		{name: "queues_live", args: args, row: x.part},
-		{name: "queues_shares", row: func(row pgx.CollectableRow) error {
-			var name *string
-			var share float64
-			err := row.Scan(&x.known.every, &x.known.live, &x.known.dead, &name, &share)
-			if name != nil {
-				x.shares[*name] = share
-			}
-			return err
+		{name: "queues_sizes", row: func(row pgx.CollectableRow) error {
+			return row.Scan(&x.known.every, &x.known.live, &x.known.dead)
 		}},
 	}
 }
@@ -113,6 +106,14 @@ func (x *census) part(row pgx.CollectableRow) error {
 		q.beyond = append(q.beyond, beyond{to[mostly], weight})
 	}
 	return nil
+}
+
+// between guesses how many lie between the first n and the last n, from the span of all and that of both ends.
+func between(n int64, span, ends *float64) float64 {
+	if span == nil || ends == nil || *ends <= 0 {
+		return 0.5 // nobody knows: nothing, or where the statistics say that something is left, what no other queue seems to have
+	}
+	return max(2*float64(n)**span / *ends - 2*float64(n), 1) + float64(n)
 }
 
 // older is the greater of two ages, either of which may be unknown.
@@ -159,19 +160,13 @@ func (x *census) counts() []Counts {
 			moreDead += *q.moreDead
 		}
 	}
-	scale := func(left, guessed float64) float64 {
-		if len(x.only) > 0 || left <= 0 || guessed == 0 {
-			return 1 // what the other queues have is not known, or the statistics are old
-		}
-		return left / guessed
-	}
 	list := []Counts{}
 	for _, q := range x.queues {
 		for _, b := range q.beyond {
-			*b.to += int64(b.weight * scale(live, moreLive))
+			*b.to += int64(b.weight * x.scale(live, moreLive))
 		}
 		if q.moreDead != nil {
-			q.Dead += int64(*q.moreDead * scale(dead, moreDead))
+			q.Dead += int64(*q.moreDead * x.scale(dead, moreDead))
 		}
 		if q.found {
 			list = append(list, q.Counts)
@@ -179,4 +174,12 @@ func (x *census) counts() []Counts {
 	}
 	slices.SortFunc(list, func(a, b Counts) int { return strings.Compare(a.Queue, b.Queue) })
 	return list
+}
+
+// scale is by how much guesses are off that should make up what is left.
+func (x *census) scale(left, guessed float64) float64 {
+	if len(x.only) > 0 || left <= 0 || guessed == 0 {
+		return 1 // what the other queues have is not known, or the statistics are old
+	}
+	return left / guessed
 }

@@ -43,29 +43,34 @@ func (c *Client) Tallies(ctx context.Context, only []string, exact bool) ([]Tall
 	if exact {
 		least = Exactly
 	}
-	ended, more := map[string]int64{}, map[string]bool{}
+	ended, more := map[string]int64{}, map[string]float64{}
 	err := c.run(ctx, reads, func() []step {
 		x.reset()
 		clear(ended)
+		clear(more)
 		return append(x.steps(least), step{name: "queues_done", args: pgx.StrictNamedArgs{"queues": orNull(only), "exact": exact},
 			row: func(row pgx.CollectableRow) error {
 				var name string
 				var n int64
 				var capped bool
-				err := row.Scan(&name, &n, &capped)
-				ended[name], more[name] = n, capped
+				var span, ends *float64
+				err := row.Scan(&name, &n, &capped, &span, &ends)
+				if ended[name] = n; capped {
+					more[name] = between(n, span, ends)
+				}
 				x.queue(name).found = true // it may be that all of it is done, and that no enqueue has named it
 				return err
 			}})
 	})
+	left, guessed := float64(x.known.every-x.known.live), 0.0
+	for name, n := range ended {
+		left, guessed = left-float64(n), guessed+more[name]
+	}
 	counts := x.counts()
 	list := make([]Tally, len(counts))
 	for i, q := range counts {
-		list[i] = Tally{Counts: q, Done: max(ended[q.Queue]-q.Dead, 0), DoneEstimated: more[q.Queue]}
-		if more[q.Queue] {
-			all := int64(float64(x.known.every) * x.shares[q.Queue])
-			list[i].Done = max(list[i].Done, all-q.Dead-q.live())
-		}
+		rest, capped := more[q.Queue]
+		list[i] = Tally{Counts: q, DoneEstimated: capped, Done: max(ended[q.Queue]+int64(rest*x.scale(left, guessed))-q.Dead, 0)}
 	}
 	return list, err
 }

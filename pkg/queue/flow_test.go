@@ -70,7 +70,7 @@ func TestFlowsAreEstimatedFromTheNewest(t *testing.T) {
 	if list, err = w.Flows(t.Context(), nil, time.Hour, math.MaxInt32, true); err != nil || list[0].Estimated || !about(&list[0].Out, 3000.0/3600) || list[0].Done != 3000 || list[0].DoneEstimated {
 		t.Errorf("exactly: %+v %v", list, err)
 	}
-	if list, err := w.Tallies(t.Context(), nil, false); err != nil || list[0].Done != 1000 || !list[0].DoneEstimated {
+	if list, err := w.Tallies(t.Context(), nil, false); err != nil || list[0].Done < 2950 || list[0].Done > 3050 || !list[0].DoneEstimated {
 		t.Errorf("without statistics: %+v %v", list, err)
 	}
 	w.exec("ANALYZE todos")

@@ -8,6 +8,6 @@ SELECT t.*, now() AS server_now, a.outcome AS ended_as, a.owner AS ended_owner,
          (SELECT v.id FROM todos v WHERE v.queue = t.queue AND v.idempotency_key = t.idempotency_key
              AND v.available_at IS NOT NULL) END AS live_id
   FROM unnest(@ids::text[], @seqs::int[]) u(id, seq)
-  JOIN todos t ON t.id = u.id
+  CROSS JOIN LATERAL (SELECT * FROM todos WHERE id = u.id OFFSET 0) t
   LEFT JOIN LATERAL (SELECT outcome, owner FROM todo_attempts
      WHERE todo_id = u.id AND (u.seq IS NULL OR lease_seq = u.seq) ORDER BY lease_seq DESC LIMIT 1) a ON true

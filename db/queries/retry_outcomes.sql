@@ -7,4 +7,4 @@ SELECT count(*)::int AS moved, count(*) FILTER (WHERE t.id IS NULL OR t.state = 
   FROM ((SELECT id, lease_seq FROM todo_journal_rows WHERE op = @op::text AND NOT @newest::bool ORDER BY id LIMIT @n::int)
         UNION ALL
         (SELECT id, lease_seq FROM todo_journal_rows WHERE op = @op::text AND @newest::bool ORDER BY id DESC LIMIT @n::int)) r
-  LEFT JOIN todos t ON t.id = r.id
+  LEFT JOIN LATERAL (SELECT * FROM todos WHERE id = r.id OFFSET 0) t ON true

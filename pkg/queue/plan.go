@@ -9,14 +9,20 @@ func without(name string) []string {
 	switch name {
 	case "reap_list", "tail", "leased", "claim", "claim_many", "claim_heads", "claim_id", "claim_capped", "claim_reason":
 		return []string{"enable_seqscan", "enable_bitmapscan"} // read in order, and only as far as needed
-	case "why", "why_owner", "why_queue", "crashes_owners", "crashes_todos", "queues_window", "queues", "queues_live", "queues_done", "owners", "list_ended", "list_line", "list_many", "list_keys", "list_place":
+	case "why", "why_owner", "why_queue", "crashes_owners", "crashes_todos", "queues_window", "queues", "queues_live", "queues_done", "owners", "list_ended", "list_many", "list_keys", "list_place":
 		return []string{"enable_seqscan", "enable_bitmapscan"}
+	case "list_line": // the index gives the times in order, and only those that are equal are sorted further
+		return []string{"enable_seqscan", "enable_bitmapscan", "enable_sort"}
 	case "list", "export", "prune_list":
 		// A page in id order: it is read before workers to share it would have started.
 		return []string{"enable_seqscan", "enable_bitmapscan", "enable_sort", "enable_gathermerge"}
 	case "list_few", "pause_running", "enqueue_live", "enqueue_many":
 		return []string{"enable_seqscan"} // terminal rows are in none of the indexes
-	case "heartbeat", "complete", "complete_each", "fail", "release", "renew", "progress", "reap", "classify", "plan_part", "retry_outcomes", "undo_list", "show", "tail_attempts", "prune":
+	case "complete", "complete_each", "fail", "release", "heartbeat", "renew", "progress":
+		// Both sides in id order. A nested loop would walk the whole key for each id where statistics promise hardly a row, as
+		// those do that were taken while a bulk enqueue was not committed.
+		return []string{"enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_nestloop"}
+	case "reap", "classify", "plan_part", "retry_outcomes", "undo_list", "show", "tail_attempts", "prune":
 		return byID()
 	}
 	return nil

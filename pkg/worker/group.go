@@ -16,7 +16,7 @@ const fullPipe = 64 << 10
 type group struct {
 	w     *Worker
 	c     *child
-	lines chan []byte   // to stdin; closed at the end of input
+	lines chan *held    // to stdin, as lines; closed at the end of input
 	deaf  chan struct{} // closed when the command reads no more
 
 	mu     sync.Mutex
@@ -32,7 +32,7 @@ type task struct {
 }
 
 func (w *Worker) newGroup() (*group, error) {
-	g := &group{w: w, lines: make(chan []byte, max(w.opt.Batch, 1)), deaf: make(chan struct{})}
+	g := &group{w: w, lines: make(chan *held, max(w.opt.Batch, 1)), deaf: make(chan struct{})}
 	ready := make(chan struct{})
 	c, err := w.start([]string{"TODO_OWNER=" + w.opt.Claim.Owner}, func(line []byte, tooLong bool) { <-ready; g.line(line, tooLong) },
 		func(line []byte, tooLong bool) bool { <-ready; return g.stdout(line, tooLong) })
@@ -52,11 +52,17 @@ func (w *Worker) newGroup() (*group, error) {
 func (g *group) feed() {
 	failed := false
 	var text []byte
-	for line := range g.lines {
-		if text = append(text, line...); len(g.lines) > 0 && len(text) < fullPipe {
+	for h := range g.lines {
+		line, err := h.todo.AppendJSON(text)
+		if err == nil {
+			text = append(line, '\n')
+		} else {
+			g.unwritable(h, err)
+		}
+		if len(g.lines) > 0 && len(text) < fullPipe {
 			continue
 		}
-		if !failed {
+		if !failed && len(text) > 0 {
 			if _, err := g.c.stdin.Write(text); err != nil {
 				failed = true
 				close(g.deaf)
@@ -70,20 +76,29 @@ func (g *group) feed() {
 	_ = g.c.stdin.Close()
 }
 
+// unwritable ends a todo that cannot be given to a command.
+func (g *group) unwritable(h *held, err error) {
+	g.mu.Lock()
+	before := len(g.open)
+	g.open = slices.DeleteFunc(g.open, func(t *task) bool { return t.held == h })
+	mine := len(g.open) < before // the command has not ended meanwhile, which settles all that it had
+	g.mu.Unlock()
+	if mine {
+		g.w.report(outcome{held: h, action: Fail, text: "the todo cannot be written as JSON: " + err.Error(), started: time.Now()})
+		g.w.inflight.Add(-1)
+		g.w.nudge()
+	}
+}
+
 // add sends a todo. It is false when the command has ended or takes no more.
 func (g *group) add(h *held) bool {
-	line, err := h.todo.AppendJSON(make([]byte, 0, 768+len(h.todo.Payload)))
-	if err != nil {
-		g.w.report(outcome{held: h, action: Fail, text: "the todo cannot be written as JSON: " + err.Error(), started: time.Now()})
-		return true
-	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed || g.over || len(g.open) >= cap(g.lines) {
 		return false
 	}
 	select {
-	case g.lines <- append(line, '\n'):
+	case g.lines <- h:
 	default: // what was answered unread still stands there
 		return false
 	}

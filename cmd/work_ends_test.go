@@ -102,6 +102,7 @@ func TestWorkFirstSignal(t *testing.T) {
 				waitUntil(t, name, func() bool { return c.made(name) })
 			}
 			p.tell(sig)
+			time.Sleep(500 * time.Millisecond) // one that has not heard of it yet may claim what there is room for
 			c.touch("go")
 			if r := p.end(); r.code != 0 {
 				t.Errorf("exit %d\n%s", r.code, r.err)

@@ -117,7 +117,7 @@ func readers(queues []string) []planned {
 		{name: "what to reap in one queue", file: "reap_list", args: reapArgs(queues[:1], "w0", 100), indexes: live, sort: true, read: 3*100 + 10},
 		{name: "where to reap", file: "reap_scope", args: pgx.StrictNamedArgs{}, indexes: live, read: 1000},
 		{name: "queues", file: "queues", args: pgx.StrictNamedArgs{"queues": nil, "least": 0}, indexes: []string{"idx_todos_dead", "queues_pkey"}},
-		{name: "live of queues", file: "queues_live", args: pgx.StrictNamedArgs{"queues": nil, "least": 0}, indexes: live, sort: true, read: 30_000},
+		{name: "live of queues", file: "queues_live", args: pgx.StrictNamedArgs{"queues": nil, "least": 0}, indexes: live, sort: true, read: 90_000},
 		{name: "live of one queue", file: "queues_live", args: pgx.StrictNamedArgs{"queues": queues[:1], "least": 10}, indexes: live, sort: true, read: 10_000},
 		{name: "one queue", file: "queues", args: pgx.StrictNamedArgs{"queues": queues[:1], "least": 10}, indexes: []string{"idx_todos_dead", "queues_pkey"}, sort: true},
 		{name: "leases of a queue", file: "pause_running", args: pgx.StrictNamedArgs{"queues": queues[:1]}, indexes: live, bitmap: true},

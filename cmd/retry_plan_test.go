@@ -123,6 +123,10 @@ func TestRetryPlanIsTakenUpAfterAKill(t *testing.T) {
 	c, conn, _ := withDB(t)
 	const n = 600
 	deadLetters(t, conn, n)
+	rows := func() string {
+		return pgValue[string](t, conn, "SELECT string_agg(to_jsonb(t)::text, ',' ORDER BY id) FROM todos t")
+	}
+	before := rows()
 	c.ok("retry", "--all", "--plan", "plan", "--quiet")
 	apply := []string{"retry", "--apply", "plan", "--yes", "-o", "json"}
 	for round := 1; round <= 3; round++ {
@@ -167,26 +171,58 @@ func TestRetryPlanIsTakenUpAfterAKill(t *testing.T) {
 	if got := pgValue[string](t, conn, `SELECT concat_ws(' ', count(*), max(changed), (SELECT count(*) FROM todo_journal_rows)) FROM todo_journal`); got != fmt.Sprintf("1 %d %d", n, n) {
 		t.Errorf("rows of the journal, changed, and rows touched: %s", got)
 	}
-	// What was applied can be undone, like any verb.
+	// What was applied can be undone, like any verb: the rows are as they were, and the plan is over.
 	op := pgValue[string](t, conn, "SELECT op FROM todo_journal")
 	if got := c.ok("undo", op, "--yes"); got != fmt.Sprintf("%d\t%d\t0\t0\t0", n, n) {
 		t.Errorf("undo: %s", got)
 	}
+	if rows() != before {
+		t.Error("the rows are not as they were before the plan")
+	}
+	for _, more := range []string{"--yes", "--dry-run"} {
+		if r := c.fails(4, "retry", "--apply", "plan", more); !strings.Contains(r.err, op+" was undone by op_") || !strings.Contains(r.err, "make a new plan") {
+			t.Errorf("after the undo: %s", r.err)
+		}
+	}
 }
 
-// The rate holds, with a plan, by filter and by id: by the times that the journal has of each todo.
+// Half of a plan is applied when it is undone: whoever applies it stops, and nothing is moved after the undo.
+func TestUndoEndsAPlanThatIsApplied(t *testing.T) {
+	t.Parallel()
+	c, conn := planned(t, 200)
+	p := c.applies("--rate", "40/s")
+	waitUntil(t, "some are moved", func() bool { return pgValue[int](t, conn, "SELECT count(*) FROM moves") > 8 })
+	c.ok("undo", pgValue[string](t, conn, "SELECT op FROM todo_journal"), "--yes", "--quiet")
+	moved := pgValue[int](t, conn, "SELECT count(*) FROM moves")
+	_ = p.Wait() // how it ended is asked for below
+	if code := p.ProcessState.ExitCode(); code != 4 {
+		t.Errorf("exit %d", code)
+	}
+	if n := pgValue[int](t, conn, "SELECT count(*) FROM moves"); n != moved || pgValue[int](t, conn, "SELECT count(*) FROM todos WHERE state = 'failed'") != 200 {
+		t.Errorf("%d were moved, %d before the undo; all must be dead", n, moved)
+	}
+}
+
+// The rate holds, with a plan that one process applies or two at once, by filter and by id: by the times that the journal has of each todo.
 func TestRetryRate(t *testing.T) {
 	t.Parallel()
-	for name, args := range map[string]string{"plan": "--apply plan --yes", "filter": "--all --yes", "ids": "-"} {
+	for name, args := range map[string]string{"plan": "--apply plan --yes", "two": "--apply plan --yes", "filter": "--all --yes", "ids": "-"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, conn, _ := withDB(t)
 			const n, rate = 160, 40
 			deadLetters(t, conn, n)
 			c.ok("retry", "--all", "--plan", "plan", "--quiet")
+			var other *applyingPlan
+			if name == "two" {
+				other = c.applies("--rate", fmt.Sprint(rate, "/s"))
+			}
 			r := c.pipe(c.ok("dead-letters", "-o", "id"), append([]string{"retry", "--rate", fmt.Sprint(rate, "/s"), "--quiet"}, strings.Fields(args)...)...)
 			if r.code != 0 {
 				t.Fatal(r)
+			}
+			if other != nil {
+				other.ends(0)
 			}
 			// From the first transaction to the last all are moved but those of the last, which are as many as those of the first.
 			got := pgValue[float64](t, conn, `SELECT ((count(*) - count(*) FILTER (WHERE updated_at = last)) / extract(epoch FROM max(updated_at) - min(updated_at)))::float8

@@ -43,6 +43,14 @@ func (p *pace) moved(ctx context.Context, n int) error {
 	return sleep(ctx, time.Until(p.due))
 }
 
+// after is how long n todos have to wait yet when somebody else changed some that long ago.
+func (p *pace) after(since time.Duration, n int) time.Duration {
+	if p == nil {
+		return 0
+	}
+	return time.Duration(float64(n)/p.rate*float64(time.Second)) - since
+}
+
 // sleep waits, or returns the error of a context that ends before.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {

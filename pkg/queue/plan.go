@@ -22,7 +22,7 @@ func without(name string) []string {
 		// Both sides in id order. A nested loop would walk the whole key for each id where statistics promise hardly a row, as
 		// those do that were taken while a bulk enqueue was not committed.
 		return []string{"enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_nestloop"}
-	case "reap", "classify", "plan_part", "retry_outcomes", "undo_list", "show", "tail_attempts", "prune":
+	case "reap", "classify", "plan_part", "plan_past", "retry_outcomes", "undo_list", "show", "tail_attempts", "prune":
 		return byID()
 	}
 	return nil

@@ -31,7 +31,8 @@ type Applied struct {
 
 // ApplyRetry moves the todos of a plan in small transactions. Its progress is what the plan's op has in the journal, written in
 // the same transactions, so that whoever takes it up again, wherever, goes on where it was. Todos that are not as the plan has
-// them are skipped. Several processes that apply one plan at once share the work.
+// them are skipped. Several processes that apply one plan at once share the work, and the rate. A plan that was undone, if only
+// in part, is a conflict.
 func (c *Client) ApplyRetry(ctx context.Context, p ApplyParams, progress func(Sweep)) (Applied, error) {
 	a := &applying{ApplyParams: p, c: c, pace: newPace(p.Rate), held: p.Canary > 0 && !p.DryRun, sweeping: sweeping{Sweep: Sweep{Verb: "retry"}}}
 	delay, err := time.ParseDuration(p.Plan.Delay)
@@ -62,6 +63,7 @@ type applying struct {
 	ended   bool // the plan was read to its end
 	held    bool // the canaries have not all ended
 	looked  time.Time
+	total   int     // that the op had moved after the last part of this process
 	why     *string // it stopped before its end
 }
 
@@ -143,6 +145,8 @@ func (a *applying) move(ctx context.Context, part []PlannedTodo) (settled, moved
 // part is move in one transaction.
 func (a *applying) part(ctx context.Context, part []PlannedTodo) (settled, moved int, err error) {
 	var already, skipped int
+	var past planPast
+	var wait time.Duration
 	var ids, stamps []string
 	var seqs []int
 	changed := map[string]todo.Todo{}
@@ -164,7 +168,13 @@ func (a *applying) part(ctx context.Context, part []PlannedTodo) (settled, moved
 	}
 	if a.DryRun {
 		var rows []planRow
-		err := a.c.run(ctx, reads, func() []step { rows = nil; return []step{a.look(part, &rows)} })
+		err := a.c.run(ctx, reads, func() []step {
+			rows = nil
+			return []step{a.past(&past), a.look(part, &rows)}
+		})
+		if err == nil {
+			err = past.undone(a.op.id)
+		}
 		choose(rows)
 		a.Matched, a.already, a.Skipped = a.Matched+settled, a.already+already, a.Skipped+skipped
 		return settled, 0, err
@@ -175,12 +185,23 @@ func (a *applying) part(ctx context.Context, part []PlannedTodo) (settled, moved
 		if err := x.do(step{name: "plan_lock", args: pgx.StrictNamedArgs{"op": a.op.id}}); err != nil {
 			return err
 		}
+		past = planPast{}
+		if err := x.do(a.past(&past)); err != nil {
+			return err
+		}
+		if err := past.undone(a.op.id); err != nil {
+			return err
+		}
 		if err := x.do(a.look(part, &rows)); err != nil {
 			return err
 		}
 		choose(rows)
 		moved = rows[0].moved
-		if len(ids) == 0 {
+		wait = 0
+		if past.total != a.total { // another process, or an earlier one, has moved some since
+			wait = a.pace.after(past.since, len(ids))
+		}
+		if len(ids) == 0 || wait > 0 {
 			return nil
 		}
 		reserved, err := x.reserve(ids)
@@ -197,8 +218,13 @@ func (a *applying) part(ctx context.Context, part []PlannedTodo) (settled, moved
 		}
 		return x.do(notify(ids, ids))
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, 0, err
+	case wait > 0:
+		return 0, moved, sleep(ctx, wait)
+	case len(changed) > 0:
+		a.total = past.total + len(changed)
 	}
 	a.faults, a.Matched, a.already, a.Skipped = 0, a.Matched+settled, a.already+already, a.Skipped+skipped
 	if a.Changed += len(changed); a.Changed+a.already > 0 {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/todoctl/todoctl/pkg/todo"
 )
 
 const (
@@ -58,4 +60,25 @@ func (a *applying) canaries(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
+}
+
+// planPast is what a plan's op has done so far, in all processes.
+type planPast struct {
+	total    int           // todos moved
+	since    time.Duration // the last of them
+	undoneBy *string       // op
+}
+
+func (a *applying) past(p *planPast) step {
+	return step{name: "plan_past", args: pgx.StrictNamedArgs{"op": a.op.id},
+		row: func(row pgx.CollectableRow) error { return row.Scan(&p.total, &p.since, &p.undoneBy) }}
+}
+
+// undone returns the conflict of a plan that was undone: nothing of it is to be moved any more, nor to be moved twice.
+func (p planPast) undone(op string) error {
+	if p.undoneBy == nil {
+		return nil
+	}
+	return todo.Errorf(todo.CodeConflict, "the plan's %s was undone by %s", op, *p.undoneBy).With("op", op).
+		WithHint("make a new plan: todoctl retry --plan FILE")
 }

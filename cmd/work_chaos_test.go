@@ -24,7 +24,8 @@ func TestWorkUnderKills(t *testing.T) {
 	started, killed := 0, []string{}
 	start := func() *proc {
 		started++
-		return c.start("todoctl", "work", "-q", "q", "--owner", fmt.Sprint("w", started), "--ttl", "5s", "--stream", "--batch", "20", "--idle", "2s", "--", "lines-child")
+		// Idle for longer than a lease: fast workers have soon done all but what the killed ones hold.
+		return c.start("todoctl", "work", "-q", "q", "--owner", fmt.Sprint("w", started), "--ttl", "5s", "--stream", "--batch", "20", "--idle", "8s", "--", "lines-child")
 	}
 	var workers, all []*proc
 	for range 8 {

@@ -60,6 +60,19 @@ func Open(ctx context.Context, opt Options) (*Client, error) {
 // transaction pooler is in between, and will run the same ones many times.
 func (c *Client) Prepare() { c.opt.Prepare = true }
 
+// PrepareDirect does so where the connection leads to the server itself: the process that answers is the one that the
+// connection was told of when it began. A pooler tells its clients of none of its servers, and then nothing is prepared.
+func (c *Client) PrepareDirect(ctx context.Context) error {
+	var pid uint32
+	err := c.run(ctx, reads, func() []step {
+		return []step{{name: "direct", row: func(r pgx.CollectableRow) error { return r.Scan(&pid) }}}
+	})
+	if err == nil && pid == c.conn.PgConn().PID() {
+		c.Prepare()
+	}
+	return err
+}
+
 // Close takes leave of the server without waiting for its answer.
 func (c *Client) Close() {
 	if c.conn != nil {

@@ -10,7 +10,12 @@ import (
 	"os/signal"
 	"strconv"
 	"syscall"
+	"time"
 )
+
+// guardPause is between two looks of a guard at what it was told. To be woken for each command would cost a quick one a
+// tenth of its time, and what was said waits in the pipe, also when the worker is gone.
+const guardPause = 10 * time.Millisecond
 
 // guard is a process that outlives the worker by a moment. When the worker is gone, however it went, it
 // kills the process groups of the commands that still ran: the kernel kills a command with its worker
@@ -57,7 +62,7 @@ func (g *guard) close() {
 func Guard(in io.Reader) {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // meant for the worker, which decides
 	groups := map[int]bool{}
-	for lines := bufio.NewScanner(in); lines.Scan(); {
+	for lines := bufio.NewScanner(&unhurried{in}); lines.Scan(); {
 		line := lines.Text()
 		if group, err := strconv.Atoi(line[min(1, len(line)):]); err == nil && group > 1 {
 			if line[0] == '+' {
@@ -70,4 +75,13 @@ func Guard(in io.Reader) {
 	for group := range groups {
 		_ = syscall.Kill(-group, syscall.SIGKILL)
 	}
+}
+
+// unhurried reads now and then, and then all that there is.
+type unhurried struct{ in io.Reader }
+
+// Read pauses first.
+func (u *unhurried) Read(p []byte) (int, error) {
+	<-time.After(guardPause)
+	return u.in.Read(p)
 }

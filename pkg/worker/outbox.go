@@ -2,7 +2,10 @@
 
 package worker
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // outbox holds outcomes until they are written. It takes as many as there are leases, so that nobody
 // waits for a database that is away.
@@ -44,4 +47,23 @@ func (b *outbox) take(limit int) []outcome {
 		}
 		<-b.filled
 	}
+}
+
+// gather waits until there are limit outcomes or nothing more comes, but not for longer than d.
+func (b *outbox) gather(d time.Duration, limit int) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for !b.full(limit) {
+		select {
+		case <-b.filled:
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+func (b *outbox) full(limit int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed || len(b.list) >= limit
 }

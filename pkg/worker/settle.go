@@ -33,9 +33,16 @@ func (w *Worker) report(o outcome) {
 	w.finished.put(o)
 }
 
+// gathering is from one writing of outcomes to the next, at least. Where commands end faster than that, those that end
+// meanwhile are written together; the outcome of a command that ended after a pause is written at once.
+const gathering = 3 * time.Millisecond
+
 // settle writes outcomes until the box is closed: those that wait are written together.
 func (w *Worker) settle(ctx context.Context) {
-	for {
+	for wrote := (time.Time{}); ; wrote = time.Now() {
+		if d := gathering - time.Since(wrote); d > 0 {
+			w.finished.gather(d, maxClaim)
+		}
 		batch := w.finished.take(maxClaim)
 		if len(batch) == 0 {
 			return

@@ -13,7 +13,7 @@ const leasesExample = `  todoctl leases advise
   todoctl leases advise -q mail -o json`
 
 const adviseHelp = `Advise, from the history of each queue, how long its leases should be and how often to reap: how long the work
-of the newest 20,000 todos took, and how many leases ran out. A worker that renews (todoctl work) may use less.`
+of the newest 10,000 todos took, and how many leases ran out. A worker that renews (todoctl work) may use less.`
 
 const adviseExample = `  todoctl leases advise
   todoctl leases advise -q mail --jq '.[].ttl'`

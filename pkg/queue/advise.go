@@ -12,7 +12,7 @@ import (
 )
 
 // AdviseRows is how many of the newest todos the advice is drawn from.
-const AdviseRows = 20000
+const AdviseRows = 10_000
 
 // enough is how many leases it takes before a percentile says anything.
 const enough = 20

@@ -128,6 +128,7 @@ func readers(queues []string) []planned {
 		{name: "last trace", file: "why_owner", args: pgx.StrictNamedArgs{"owner": "w1", "cap": 1000}, indexes: append([]string{"todos_pkey"}, live...), read: 3000},
 		{name: "who holds what", file: "owners", args: pgx.StrictNamedArgs{"queues": nil, "cap": 1000}, indexes: live, sort: true, read: 75_000},
 		{name: "done since", file: "list_ended", args: pgx.StrictNamedArgs{"queues": nil, "since": nil, "since_back": time.Hour, "after": "", "page": 100}, indexes: []string{"idx_todos_ended"}},
+		{name: "lengths of leases", file: "leases_advise", args: pgx.StrictNamedArgs{"queues": nil, "rows": 1000}, indexes: []string{"todos_pkey"}, sort: true, read: 1001},
 		{name: "over a window", file: "queues_window", args: pgx.StrictNamedArgs{"queues": nil, "window": time.Hour, "cap": 1000},
 			indexes: []string{"todos_pkey", "idx_todos_ended"}, sort: true},
 		{name: "done ones", file: "queues_done", args: pgx.StrictNamedArgs{"queues": nil, "exact": false}, indexes: []string{"idx_todos_ended"}},

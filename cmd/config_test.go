@@ -57,7 +57,7 @@ func TestCaseC116EveryVariableKeyAndFlagIsRead(t *testing.T) {
 		"database-url": {"host=a", "host=b", "host=c"}, "database-url-file": {"/a", "/b", "/c"}, "schema": {"a", "b", "c"},
 		"profile": {"one", "two", "three"}, "output": {"csv", "jsonl", "json"}, "color": {"never", "always", "auto"},
 		"timeout": {"1h", "2h", "3h"}, "queue": {"a", "b", ""}, "owner": {"a", "b", ""}, "ttl": {"1m", "2m", ""},
-		"retry-base": {"1s", "2s", ""}, "retry-cap": {"1m", "2m", ""}, "before-images": {"1d", "2d", ""}, "redact": {"a", "b", ""},
+		"retry-base": {"1s", "2s", ""}, "retry-cap": {"1m", "2m", ""}, "before-images": {"1d", "2d", ""}, "keep-journal": {"1d", "2d", ""}, "redact": {"a", "b", ""},
 	}
 	for _, v := range config.Variables() {
 		if v.Name == "config" {

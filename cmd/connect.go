@@ -46,11 +46,15 @@ func (a *App) Queue(ctx context.Context, verb string) (*queue.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	journal, err := a.Config.Duration("keep-journal")
+	if err != nil {
+		return nil, err
+	}
 	who, _, err := a.Owner()
 	if err != nil {
 		who = a.me() // the verbs that need the setting refuse it themselves
 	}
-	a.queue, err = queue.Open(ctx, queue.Options{RetryBase: base, RetryCap: limit, BeforeImages: images, Who: who, Host: hostname(), Told: a.tellFaults(),
+	a.queue, err = queue.Open(ctx, queue.Options{RetryBase: base, RetryCap: limit, BeforeImages: images, KeepJournal: journal, Who: who, Host: hostname(), Told: a.tellFaults(),
 		Connect: func(ctx context.Context) (*pgx.Conn, error) { return dbconn.ConnectConfig(ctx, cfg) }})
 	if err == nil && a.Flags.ReadReplica {
 		err = a.tellReplica(ctx, a.queue)

@@ -12,7 +12,8 @@ import (
 
 const pruneHelp = `Delete done todos that ended longer ago than --older-than, with their history, page by page: what is done
 stays done when a run ends early. --state dead or --state done,dead takes dead letters too. --keep spares the
-newest so many of each queue and state. Stored events that no todo refers to any more go as well.`
+newest so many of each queue and state. Stored events that no todo refers to any more go as well, and rows of the journal
+older than keep_journal in the configuration says, 365 days.`
 
 const pruneExample = `  todoctl prune --older-than 30d --yes
   todoctl prune --older-than 7d --keep 1000 --state done,dead --dry-run`

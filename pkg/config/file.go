@@ -169,7 +169,7 @@ func (c *Config) textOf(text []byte, key string, value any) (string, error) {
 		}
 		return strings.Join(all, ","), nil
 	case int, float64:
-		if key == "ttl" || key == "timeout" || strings.HasPrefix(key, "retry") || key == "before_images" {
+		if key == "ttl" || key == "timeout" || strings.HasPrefix(key, "retry") || key == "before_images" || key == "keep_journal" {
 			return fmt.Sprint(v), nil // refused by ParseDuration, with what it could mean
 		}
 	}

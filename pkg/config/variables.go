@@ -30,6 +30,7 @@ func Variables() []Variable {
 		{Name: "retry-base", Flag: "-", Meaning: "backoff after the first failure, doubled after each further one", Default: "30s"},
 		{Name: "retry-cap", Flag: "-", Meaning: "longest backoff", Default: "15m"},
 		{Name: "before-images", Flag: "-", Meaning: "how long the journal keeps what undo needs", Default: "7d"},
+		{Name: "keep-journal", Flag: "-", Meaning: "how long the journal keeps its own rows; prune drops older ones", Default: "365d"},
 		{Name: "redact", Flag: "-", Meaning: "keys of payloads, results and events whose values show and list take out"},
 	}
 	for i := range all {

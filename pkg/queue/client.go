@@ -28,6 +28,7 @@ type Options struct {
 	Host         string                     // where that is
 	Told         func(id string, why error) // hears of each row that a verb by filter left out because of a fault of its own; nil: nobody
 	BeforeImages time.Duration              // how long the journal keeps what undo needs; 0 is 7 days
+	KeepJournal  time.Duration              // how long it keeps its own rows, until a prune; 0 is 365 days
 }
 
 // Client runs transitions on one connection. It is not for concurrent use: one goroutine, one Client.
@@ -51,6 +52,9 @@ func Open(ctx context.Context, opt Options) (*Client, error) {
 	}
 	if opt.BeforeImages == 0 {
 		opt.BeforeImages = 7 * 24 * time.Hour
+	}
+	if opt.KeepJournal == 0 {
+		opt.KeepJournal = 365 * 24 * time.Hour
 	}
 	c := &Client{opt: opt, far: walkedFar}
 	return c, c.ready(ctx)

@@ -168,7 +168,7 @@ func TestJournalUnderAReadOnlyRole(t *testing.T) {
 	}
 }
 
-// Before-images go once their time is over: by the next verb that writes some, and by prune. The rows of the journal stay.
+// Before-images go once their time is over: by the next verb that writes some, and by prune. The rows of the journal stay for a year.
 func TestJournalDropsBeforeImages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -202,5 +202,14 @@ func TestJournalDropsBeforeImages(t *testing.T) {
 	}
 	if got := images(); got != "4 1 1" {
 		t.Errorf("after prune: %s", got)
+	}
+	// The journal's own rows go after a year, but neither what may still be undone nor what went on until lately.
+	w.exec("UPDATE todo_journal SET at = now() - interval '366 d'")
+	w.exec("UPDATE todo_journal SET ended_at = now() - interval '366 d' WHERE op > (SELECT min(op) FROM todo_journal)")
+	if _, err := w.Prune(ctx, PruneParams{States: []todo.Condition{todo.IsDone}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := images(); got != "2 1 1" {
+		t.Errorf("after a prune a year later: %s", got)
 	}
 }

@@ -39,7 +39,7 @@ func (p PruneParams) journal() map[string]any {
 
 // Prune deletes done and dead todos with their history, and old events that nothing refers to, page
 // by page in order of creation. Each page commits for itself: what is done stays done. It keeps nothing for undo, and drops
-// before-images of other verbs whose time is over.
+// before-images of other verbs whose time is over, and the journal's own rows after Options.KeepJournal.
 func (c *Client) Prune(ctx context.Context, p PruneParams, progress func(PruneResult)) (PruneResult, error) {
 	r := PruneResult{Verb: "prune"}
 	o, err := newOp("prune", p.journal(), nil, p.Reason)
@@ -77,6 +77,9 @@ func (c *Client) Prune(ctx context.Context, p PruneParams, progress func(PruneRe
 		return r, nil
 	}
 	c.dropImages(ctx, 100)
+	if err := c.pruneJournal(ctx); err != nil {
+		return r, err
+	}
 	if len(p.Queues) > 0 {
 		return r, nil
 	}
@@ -154,6 +157,21 @@ func (c *Client) pruneEvents(ctx context.Context, p PruneParams, r *PruneResult)
 			return err
 		}
 		after = last
+	}
+	return nil
+}
+
+// pruneJournal deletes the journal's own rows whose time is over, page by page.
+func (c *Client) pruneJournal(ctx context.Context) error {
+	for n := pageSize; n == pageSize; {
+		err := c.run(ctx, repeats, func() []step {
+			n = 0
+			return []step{{name: "journal_prune", args: pgx.StrictNamedArgs{"keep": c.opt.KeepJournal, "page": pageSize},
+				row: func(pgx.CollectableRow) error { n++; return nil }}}
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -123,7 +123,11 @@ func (d *doctor) readOnly(ctx context.Context, f func(pgx.Tx) error) error {
 	}
 	defer func() { _ = tx.Rollback(ctx) }() // there is nothing to keep
 	// Compiling a plan costs more than it, and statistics that are old may propose to read what the index has in order.
-	if _, err := tx.Exec(ctx, "SELECT set_config(n, 'off', true) FROM unnest('{jit,enable_seqscan,enable_bitmapscan}'::text[]) n"); err != nil {
+	sql, err := db.Query("limits")
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, sql, pgx.StrictNamedArgs{"names": []string{"jit", "enable_seqscan", "enable_bitmapscan"}, "values": []string{"off", "off", "off"}}); err != nil {
 		return err
 	}
 	return f(tx)

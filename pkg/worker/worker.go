@@ -97,6 +97,7 @@ func (e *CannotRun) Error() string { return "cannot run the command: " + e.Reaso
 // Run works until it is told to end, by ctx or by its options. It returns in order: every lease that
 // it held has ended, or was lost, or could not be told to the database within the grace time.
 func Run(ctx context.Context, q *queue.Client, opt Options) (Summary, error) {
+	_ = q.PrepareDirect(ctx) // before the other connections take after this one; a database that is away is waited for below
 	again := q.Sibling()
 	defer again.Close()
 	w := &Worker{opt: opt, store: &store{q: q}, renews: &store{q: again}, spawn: newSpawner(), held: map[*held]struct{}{},

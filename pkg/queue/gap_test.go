@@ -100,9 +100,7 @@ func (w *world) inGap(claim func() ([]todo.Todo, error), meanwhile func()) ([]to
 		got, err := claim()
 		answers <- answer{got, err}
 	}()
-	until(w.t, "the claim waits at the gate", func() bool {
-		return w.text("SELECT count(*)::text FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") == "1"
-	})
+	until(w.t, "the claim waits at the gate", func() bool { return w.waiting("advisory") == "1" })
 	meanwhile()
 	w.exec("SELECT pg_advisory_unlock(7)")
 	a := <-answers

@@ -63,7 +63,7 @@ type applying struct {
 	ended   bool // the plan was read to its end
 	held    bool // the canaries have not all ended
 	looked  time.Time
-	total   int     // that the op had moved after the last part of this process
+	total   int     // that the op had moved when this process last looked, and by what it moved then
 	why     *string // it stopped before its end
 }
 
@@ -199,7 +199,7 @@ func (a *applying) part(ctx context.Context, part []PlannedTodo) (settled, moved
 		moved = rows[0].moved
 		wait = 0
 		if past.total != a.total { // another process, or an earlier one, has moved some since
-			wait = a.pace.after(past.since, len(ids))
+			wait, a.total = a.pace.others(past.total-a.total, past.since), past.total
 		}
 		if len(ids) == 0 || wait > 0 {
 			return nil

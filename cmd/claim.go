@@ -104,6 +104,7 @@ func runClaim(c *cobra.Command, app *App, o claimOptions, args []string) error {
 	if err != nil {
 		return err
 	}
+	app.notePolling(o.noListen && o.wait.or(0) > 0)
 	got, err := app.poll(ctx, queue.NewWatch(q, names, !o.noListen, app.warnText), o.wait.or(0), func() ([]todo.Todo, error) { return claim(q) })
 	if err != nil {
 		if many && errors.Is(err, todo.ErrEmpty) {
@@ -112,6 +113,13 @@ func runClaim(c *cobra.Command, app *App, o claimOptions, args []string) error {
 		return err
 	}
 	return app.handOver(ctx, q, shape, got)
+}
+
+// notePolling says, once, that a command that waits was told not to listen. Where it cannot, the watch warns of that.
+func (a *App) notePolling(noListen bool) {
+	if noListen {
+		a.Note("looking again now and then instead of being notified: --no-listen")
+	}
 }
 
 // poll looks again until there is something, or the time is up. Nothing is held meanwhile.

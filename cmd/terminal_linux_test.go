@@ -266,3 +266,16 @@ func TestImportAsks(t *testing.T) {
 		}
 	}
 }
+
+// TestNoListenIsSaid tells a person, once, that a command that waits will look again now and then; who does not wait is told nothing.
+func TestNoListenIsSaid(t *testing.T) {
+	t.Parallel()
+	c, _, _ := withDB(t)
+	id := c.ok("enqueue", "-q", "q")
+	for args, want := range map[string]int{"claim -q none --wait 300ms": 1, "claim -q none": 0, "wait --no-listen --timeout 300ms " + id: 1,
+		"work -q none --idle 300ms -- true": 1, "work -q none --drain -- true": 0} {
+		if r := c.tty(120, strings.Fields(strings.Replace("--color=never "+args, "-q none", "-q none --no-listen", 1))...); strings.Count(r.out, "note: looking again now and then") != want {
+			t.Errorf("%s: %q", args, r.out)
+		}
+	}
+}

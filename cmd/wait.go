@@ -33,6 +33,7 @@ func newWait(app *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			app.notePolling(noListen)
 			list, err := app.untilEnded(c.Context(), q, receipts, anyOne, !noListen)
 			if err != nil {
 				return err

@@ -126,6 +126,7 @@ func runWork(c *cobra.Command, app *App, o *workOptions, args []string) error {
 	if err != nil {
 		return err
 	}
+	app.notePolling(o.noListen && !o.drain)
 	// What a todo needs is garbage a moment later, and there is little at a time: to collect it less often saves
 	// a quarter of the worker's own processor time.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))

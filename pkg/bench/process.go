@@ -58,11 +58,12 @@ func program(ctx context.Context, env []string, stdin string, argv ...string) (f
 // watchMemory reads the peak of a process's resident memory until it has ended. What getrusage says
 // of a child includes the memory of the one that forked it.
 func watchMemory(pid int, stop <-chan struct{}) (peak float64) {
-	for {
+	// Soon at first: a program with little to do has ended after a few milliseconds.
+	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
 		select {
 		case <-stop:
 			return peak
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(pause):
 		}
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 		if err != nil {

@@ -14,13 +14,15 @@ id that was printed.
 
 Where over a thousand are live, the first ones (--limit, or on a terminal) are those that are due first: no index has
 live todos in the order of ids. What is leased keeps the place that it had, but for leases that end after a hundred
-others of their queue, which stand where they end.
+others of their queue, which stand where they end. Where over a thousand are done or dead --since or --until a time,
+the first ones are those that ended first.
 
-Ids, states, queues, keys and fingerprints of what is live or dead, and the time at which something was done have
-an index. What has none (--error, --payload, --kind and the rest) stops once --scan-limit rows were read in vain,
-and says so.`
+Ids, states, queues, keys and fingerprints, and the time at which something was done or died have an index. What has
+none (--error, --payload, --kind and the rest; --since of live todos; expired leases behind a long queue) stops once
+--scan-limit rows were read in vain, and says so.`
 
 const listExample = `  todoctl list -q mail --state claimed,expired
+  todoctl list --state all --key 72d3162e-cc78-11e3-81ab-4c9367dc0958
   todoctl list --state all --created-since 1h -o jsonl`
 
 // tableLimit is how many rows a table on a terminal has where --limit does not say.

@@ -171,6 +171,8 @@ CREATE INDEX idx_todos_assigned ON public.todos USING btree (assignee, queue, av
 
 CREATE INDEX idx_todos_dead ON public.todos USING btree (queue, id) WHERE ((state = 'failed'::text) AND (available_at IS NULL));
 
+CREATE INDEX idx_todos_dead_at ON public.todos USING btree (COALESCE(completed_at, updated_at), id) WHERE ((state = 'failed'::text) AND (available_at IS NULL));
+
 CREATE INDEX idx_todos_dead_id ON public.todos USING btree (id) WHERE ((state = 'failed'::text) AND (available_at IS NULL) AND (lease_seq >= 0));
 
 CREATE UNIQUE INDEX idx_todos_dedupe ON public.todos USING btree (queue, idempotency_key) WHERE ((idempotency_key IS NOT NULL) AND (available_at IS NOT NULL));
@@ -179,7 +181,11 @@ CREATE INDEX idx_todos_ended ON public.todos USING btree (queue, completed_at) W
 
 CREATE INDEX idx_todos_event ON public.todos USING btree (event_id) WHERE (event_id IS NOT NULL);
 
+CREATE INDEX idx_todos_failures ON public.todos USING btree (state, fingerprint, id) WHERE (((fingerprint IS NOT NULL) OR (state = 'failed'::text)) AND ((available_at IS NOT NULL) OR (state = 'done'::text)));
+
 CREATE INDEX idx_todos_fingerprint ON public.todos USING btree (fingerprint, id) WHERE ((state = 'failed'::text) AND (available_at IS NULL));
+
+CREATE INDEX idx_todos_key ON public.todos USING btree (idempotency_key) WHERE ((idempotency_key IS NOT NULL) AND (available_at IS NULL));
 
 CREATE INDEX idx_todos_pool ON public.todos USING btree (queue, available_at) WHERE ((available_at IS NOT NULL) AND (assignee IS NULL));
 

@@ -9,8 +9,8 @@ import (
 // readers is goal 9: the commands that people wait for, on a large table that is mostly done.
 func (b *bench) readers(ctx context.Context) ([]Figure, error) {
 	n := b.opt.big / 10
-	url, drop, err := b.loaded(ctx, done(8*n, "'q' || i % 20"), dead(n, "'q' || i % 20"), keyed(pending(n, "'q' || i % 20"), "live"),
-		leased(min(n/10, 10_000), "'q' || i % 20"))
+	url, drop, err := b.loaded(ctx, done(7*n, "'q' || i % 20"), keyed(done(n, "'q' || i % 20"), "done"), dead(n, "'q' || i % 20"), keyed(pending(n, "'q' || i % 20"), "live"),
+		leased(min(n/10, 10_000), "'q' || i % 20"), retrying(min(n/10, 5_000), "'q' || i % 20"))
 	if err != nil {
 		return nil, err
 	}
@@ -23,15 +23,15 @@ func (b *bench) readers(ctx context.Context) ([]Figure, error) {
 		"version", "queues", "queues --window 1h", "queues -o prometheus", "check --max-age 1h", "check --max-expired 0", "check -q q3 --max-dead 5",
 		"owners", "crashes", "leases advise", "doctor", "journal -n 50", "why -q q3", "why " + first.out, "show " + first.out,
 		"list -n 50", "list -n 50 -q q3", "list -n 50 --state claimed", "list -n 50 --state delayed", "list -n 50 --key live-500",
-		"list -n 50 --state all", "list -n 50 --state done", "list -n 50 -q q3 --state done", "list -n 50 --state done --since 1h", "list -n 50 --state done --since 30d", "list -n 50 --since 1h",
+		"list -n 50 --state all --key live-500", "list -n 50 --state all --key done-500", "list -n 50 --state retrying", "list -n 50 --fp fp_0000000000000002",
+		"list -n 50 --state all --fp fp_0000000000000002", "list -n 50 --state all", "list -n 50 --state done", "list -n 50 -q q3 --state done", "list -n 50 --state done --since 1h", "list -n 50 --state done --since 60d", "list -n 50 --state done --until 1d", "list -n 50 --since 1h",
 		"list -n 50 --state claimed --held-by w3",
-		"dead-letters -n 50", "dead-letters -n 50 -q q3", "dead-letters -n 50 --fp fp_0000000000000001",
+		"dead-letters -n 50", "dead-letters -n 50 -q q3", "dead-letters -n 50 --fp fp_0000000000000001", "dead-letters -n 50 --since 1s", "dead-letters -n 50 --since 2d",
 	}
 	// What has no index reads this many rows and says so: the figure is of that.
-	for _, filter := range []string{"--state all --kind none", "--state all --key none", "--state all --error none", "--held-by nobody", "--kind none"} {
+	for _, filter := range []string{"--state all --kind none", "--state all --error none", "--held-by nobody", "--kind none"} {
 		commands = append(commands, "list -n 50 --scan-limit 10000 "+filter)
 	}
-	commands = append(commands, "dead-letters -n 50 --scan-limit 10000 --since 1s")
 	s := samples{}
 	for range b.opt.rounds {
 		all := samples{}
@@ -61,6 +61,12 @@ func (b *bench) readers(ctx context.Context) ([]Figure, error) {
 func keyed(r rows, name string) rows {
 	r.columns["idempotency_key"] = quote(name+"-") + " || i"
 	return r
+}
+
+// retrying are todos that have failed and wait for their next attempt.
+func retrying(n int, queue string) rows {
+	return rows{n, queue, map[string]string{"state": "'failed'", "attempt": "1", "lease_seq": "1", "error": "'boom'", "fingerprint": "'fp_0000000000000002'",
+		"next_retry_at": "now() + interval '1 hour' + i * interval '1 ms'", "run_at": "now() - interval '1 hour'"}}
 }
 
 // leased are todos that are worked on.

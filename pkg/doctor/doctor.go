@@ -150,7 +150,7 @@ func schema(ctx context.Context, d *doctor) (Status, string, string, error) {
 
 func indexes(ctx context.Context, d *doctor) (Status, string, string, error) {
 	names := []string{"todos_pkey", "idx_todos_pool", "idx_todos_assigned", "idx_todos_dedupe", "idx_todos_dead", "idx_todos_dead_id",
-		"idx_todos_fingerprint", "idx_todos_event", "idx_todos_ended", "todo_attempts_pkey", "idx_attempts_ended", "events_pkey", "idx_events_external", "queues_pkey",
+		"idx_todos_fingerprint", "idx_todos_dead_at", "idx_todos_failures", "idx_todos_key", "idx_todos_event", "idx_todos_ended", "todo_attempts_pkey", "idx_attempts_ended", "events_pkey", "idx_events_external", "queues_pkey",
 		"todo_journal_pkey", "todo_journal_rows_pkey"}
 	missing, invalid := "", ""
 	err := d.query(ctx, "doctor_indexes", pgx.StrictNamedArgs{"names": names}, func(row pgx.CollectableRow) error {

@@ -46,12 +46,12 @@ func (c *Client) Export(ctx context.Context, f Filter, scanned *Scanned, yield f
 		args := f.args("", 0, true)
 		delete(args, "bodies")
 		args["page"], args["ids"] = page, nil
-		if few := f.fewArgs(""); few != nil {
+		if name, few := f.lead(); few != nil {
 			var ids []string
-			if err := x.do(fewStep("list_few", few, &ids)); err != nil {
+			if err := x.do(fewStep(name, few, &ids)); err != nil {
 				return err
 			}
-			if ids = inOrder(ids); ids != nil {
+			if ids = inOrder(ids, few); ids != nil {
 				args["ids"] = ids
 			}
 		}

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -45,7 +44,7 @@ type Page struct {
 	After   string // id after which the list goes on; "" from the start
 	Limit   int    // at most so many; 0 is all
 	Bodies  bool   // with payload and result
-	Line    bool   // of over a thousand live todos alone: in the order in which they are due rather than that of their ids; of a page with a limit
+	Line    bool   // of a page with a limit: over a thousand live todos in the order in which they are due, of many done or dead ones since or until a time in that in which they ended
 	Bounded bool   // the scan limit holds for whatever has no index, not for error and payload alone
 }
 
@@ -58,31 +57,29 @@ type Scanned struct {
 	Short bool      // the scan limit ended the list early
 }
 
-// few is up to how many ids a list is read id by id.
-const few = 10_000
-
 // List yields the todos that match, in id order, page by page: each statement reads on after the
 // last id, so a list of any length holds no snapshot, and of memory a bounded list of ids.
 func (c *Client) List(ctx context.Context, f Filter, p Page, scanned *Scanned) iter.Seq2[todo.Todo, error] {
 	return func(yield func(todo.Todo, error) bool) {
 		err := c.readable(ctx, f)
-		w := walk{f: f, p: p, after: p.After, left: p.Limit}
+		l := line{walk: walk{f: f, p: p, after: p.After, left: p.Limit}}
+		w := &l.walk
 		inLine := false
 		if err == nil {
 			inLine, err = c.inLine(ctx, f, p)
 		}
-		switch {
-		case err != nil:
-		case inLine:
-			l := line{walk: w}
+		if err == nil && !inLine {
+			err = c.begin(ctx, w)
+			l.ended = !w.listed && f.endedIn(p)
+			inLine = l.ended || !w.listed && f.dueIn(p)
+		}
+		if err == nil && inLine {
 			err = c.lineUp(ctx, &l, scanned, yield)
-			w.over, w.short = true, l.short
-		default:
-			err = c.begin(ctx, &w)
+			w.over = true
 		}
 		for err == nil && !w.over {
 			var rows []todo.Todo
-			if rows, err = c.page(ctx, &w, scanned); err != nil {
+			if rows, err = c.page(ctx, w, scanned); err != nil {
 				break
 			}
 			for _, t := range rows {
@@ -96,77 +93,6 @@ func (c *Client) List(ctx context.Context, f Filter, p Page, scanned *Scanned) i
 			yield(todo.Todo{}, err)
 		}
 	}
-}
-
-// few returns the ids that can match, in order, or nil where they are many or no index finds them.
-func (c *Client) few(ctx context.Context, f Filter, after string) ([]string, error) {
-	name, args := "list_few", f.fewArgs(after)
-	if args != nil && args["dead"] == false && len(f.Keys) > 0 {
-		name, args = "list_keys", pgx.StrictNamedArgs{"queues": orNull(f.Queues), "keys": f.Keys, "after": after, "page": few + 1}
-	}
-	if args == nil {
-		name, args = "list_ended", f.endedArgs(after)
-	}
-	if args == nil || name == "list_few" && args["dead"] == true && args["live"] == false && len(f.Queues) < 2 {
-		return nil, nil
-	}
-	var ids []string
-	if err := c.run(ctx, reads, func() []step { return []step{fewStep(name, args, &ids)} }); err != nil {
-		return nil, err
-	}
-	return inOrder(ids), nil
-}
-
-// fewStep lists ids into *ids: at most one more than few.
-func fewStep(name string, args pgx.StrictNamedArgs, ids *[]string) step {
-	*ids = []string{}
-	return step{name: name, args: args, row: func(row pgx.CollectableRow) error {
-		var id string
-		err := row.Scan(&id)
-		*ids = append(*ids, id)
-		return err
-	}}
-}
-
-// inOrder sorts what fewStep listed; nil where these are too many.
-func inOrder(ids []string) []string {
-	if len(ids) > few {
-		return nil
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
-}
-
-// fewArgs returns nil for a filter that done todos may match: no index holds them.
-func (f Filter) fewArgs(after string) pgx.StrictNamedArgs {
-	live, dead := false, false
-	states := []string{} // of live todos
-	for _, s := range f.Conditions {
-		live = live || s != todo.IsDead
-		dead = dead || s == todo.IsDead
-		switch s {
-		case todo.IsPending, todo.IsDelayed:
-			states = append(states, string(todo.Pending))
-		case todo.IsClaimed, todo.IsExpired:
-			states = append(states, string(todo.Claimed))
-		case todo.IsRetrying:
-			states = append(states, string(todo.Failed))
-		}
-	}
-	if len(f.Conditions) == 0 || slices.Contains(f.Conditions, todo.IsDone) {
-		return nil
-	}
-	return pgx.StrictNamedArgs{"live": live, "dead": dead, "states": states, "after": after, "page": few + 1,
-		"queues": orNull(f.Queues), "owners": orNull(f.Owners), "assignees": orNull(f.Assignees), "keys": orNull(f.Keys),
-		"fingerprints": orNull(f.Fingerprints)}
-}
-
-// endedArgs is for a list of what was done since a time; nil for any other.
-func (f Filter) endedArgs(after string) pgx.StrictNamedArgs {
-	if !slices.Equal(f.Conditions, []todo.Condition{todo.IsDone}) || f.Since == (Moment{}) {
-		return nil
-	}
-	return pgx.StrictNamedArgs{"after": after, "page": few + 1, "queues": orNull(f.Queues), "since": f.Since.At, "since_back": f.Since.Back}
 }
 
 // readable fails where the regular expression of a filter cannot be read.

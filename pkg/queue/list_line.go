@@ -10,18 +10,27 @@ import (
 	"github.com/todoctl/todoctl/pkg/todo"
 )
 
-// line is a list of live todos on its way through the order in which they are due.
+// line is a list of live todos on its way through the order in which they are due, or of those that ended through that in which
+// they did.
 type line struct {
 	walk
-	at   pgtype.Timestamptz // the place after which it goes on, and of todos with that place the id
-	id   string
-	more bool
+	ended  bool
+	at     pgtype.Timestamptz // the place after which it goes on, and of todos with that place the id
+	id     string
+	more   bool
+	looked int // at rows, for the last page
 }
 
-// inLine says whether a page is in the order in which todos are due: only live ones have one, and where these are not too many,
-// or a key leads to them, they are sorted by id like any others.
+// dueIn says whether a page can be in the order in which todos are due: only live ones have one.
+func (f Filter) dueIn(p Page) bool {
+	live, dead, done, _ := f.reach()
+	return p.Line && p.Limit > 0 && live && !dead && !done
+}
+
+// inLine says whether a page is in the order in which todos are due before it is known how many can match: where live ones are not
+// too many, or an index leads to them, they are sorted by id like any others.
 func (c *Client) inLine(ctx context.Context, f Filter, p Page) (many bool, err error) {
-	if !p.Line || p.Limit == 0 || len(f.Keys) > 0 || len(f.Conditions) == 0 || slices.Contains(f.Conditions, todo.IsDone) || slices.Contains(f.Conditions, todo.IsDead) {
+	if name, _ := f.lead(); name != "list_few" || !f.dueIn(p) {
 		return false, nil
 	}
 	err = c.run(ctx, reads, func() []step {
@@ -31,14 +40,21 @@ func (c *Client) inLine(ctx context.Context, f Filter, p Page) (many bool, err e
 	return many, err
 }
 
-// lineUp yields live todos in the order in which they are due. What is leased keeps its place, so that a todo that is claimed
+// endedIn says whether a page is in the order in which todos ended.
+func (f Filter) endedIn(p Page) bool {
+	live, _, _, _ := f.reach()
+	name, _ := f.lead()
+	return p.Line && p.Limit > 0 && !live && (name == "" || name == "list_ended") && len(f.Fingerprints) == 0 && (f.Since != Moment{} || f.Until != Moment{})
+}
+
+// lineUp yields live todos in the order in which they are due, or those that ended. What is leased keeps its place, so that a todo that is claimed
 // meanwhile is neither listed twice nor passed over.
 func (c *Client) lineUp(ctx context.Context, l *line, scanned *Scanned, yield func(todo.Todo, error) bool) error {
 	l.look = pageSize
 	if l.left > 0 {
 		l.look = min(l.look, l.left)
 	}
-	l.at, l.id, l.more = pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}, "", true
+	l.at, l.id, l.more = beginning(), "", true
 	if l.p.After != "" {
 		if err := c.place(ctx, l); err != nil {
 			return err
@@ -49,6 +65,7 @@ func (c *Client) lineUp(ctx context.Context, l *line, scanned *Scanned, yield fu
 		if err != nil {
 			return err
 		}
+		looked, found := l.looked, 0
 		for len(ids) > 0 {
 			size := pageSize
 			if l.left > 0 && l.f.plain() {
@@ -59,7 +76,7 @@ func (c *Client) lineUp(ctx context.Context, l *line, scanned *Scanned, yield fu
 			if err != nil {
 				return err
 			}
-			ids = ids[size:]
+			ids, found = ids[size:], found+len(rows)
 			for _, t := range rows {
 				if !yield(t, nil) {
 					return nil
@@ -69,15 +86,21 @@ func (c *Client) lineUp(ctx context.Context, l *line, scanned *Scanned, yield fu
 				}
 			}
 		}
+		l.count(looked, min(found, looked), l.more)
 	}
 	return nil
+}
+
+// beginning is the place before every other.
+func beginning() pgtype.Timestamptz {
+	return pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
 }
 
 // place finds where the todo stands after which a list goes on.
 func (c *Client) place(ctx context.Context, l *line) error {
 	found := false
 	err := c.run(ctx, reads, func() []step {
-		return []step{{name: "list_place", args: pgx.StrictNamedArgs{"id": l.p.After}, row: func(row pgx.CollectableRow) error {
+		return []step{{name: "list_place", args: pgx.StrictNamedArgs{"id": l.p.After, "ended": l.ended}, row: func(row pgx.CollectableRow) error {
 			found, l.id = true, l.p.After
 			return row.Scan(&l.at)
 		}}}
@@ -90,12 +113,15 @@ func (c *Client) place(ctx context.Context, l *line) error {
 
 // next lists ids on, and says whether there is more after them.
 func (c *Client) next(ctx context.Context, l *line) ([]string, error) {
-	args := l.f.lineArgs(l.at, l.id, l.look)
+	name, args := "list_line", l.f.lineArgs(l.at, l.id, l.look)
+	if l.ended {
+		name, args = "list_line_ended", l.f.endedArgs(l.at, l.id, l.look)
+	}
 	var ids []string
 	at, after, more, looked := l.at, l.id, false, int64(0)
 	err := c.run(ctx, reads, func() []step {
 		ids, more, looked = nil, false, 0
-		return []step{{name: "list_line", args: args, row: func(row pgx.CollectableRow) error {
+		return []step{{name: name, args: args, row: func(row pgx.CollectableRow) error {
 			var id string
 			var place pgtype.Timestamptz
 			var far bool
@@ -111,7 +137,7 @@ func (c *Client) next(ctx context.Context, l *line) ([]string, error) {
 		}}}
 	})
 	l.at, l.id, l.more = at, after, more
-	l.count(int(looked), min(len(ids), int(looked)), more)
+	l.looked = int(looked)
 	l.look = min(max(2*l.look, 100), pageSize)
 	return ids, err
 }
@@ -129,6 +155,13 @@ func (f Filter) lineArgs(at pgtype.Timestamptz, id string, each int) pgx.StrictN
 	args["due"], args["later"] = has(todo.IsPending, todo.IsExpired, todo.IsRetrying), has(todo.IsDelayed, todo.IsClaimed, todo.IsRetrying)
 	args["claimed"] = has(todo.IsClaimed)
 	return args
+}
+
+// endedArgs are the arguments of a page of those that ended.
+func (f Filter) endedArgs(at pgtype.Timestamptz, id string, each int) pgx.StrictNamedArgs {
+	_, dead, done, _ := f.reach()
+	return pgx.StrictNamedArgs{"after_at": at, "after_id": id, "each": each, "queues": orNull(f.Queues), "done": done, "dead": dead,
+		"since": f.Since.At, "since_back": f.Since.Back, "until": f.Until.At, "until_back": f.Until.Back}
 }
 
 // named reads those of some todos that match, in the order in which they are named.

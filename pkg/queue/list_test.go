@@ -156,7 +156,7 @@ func TestListOfDoneSince(t *testing.T) {
 		"after":     {Filter{}, "td_020", "i % 4 = 0 AND i < 60 AND i > 20"},
 	} {
 		c.f.Conditions, c.f.Since = []todo.Condition{todo.IsDone}, Moment{Back: &hour}
-		if c.f.endedArgs(c.after) == nil {
+		if by, _ := c.f.lead(); by != "list_ended" {
 			t.Errorf("%s: not by the index", name)
 		}
 		want := w.text("SELECT 'td_' || lpad(i::text, 3, '0') FROM generate_series(0, 119) i WHERE " + c.want + " ORDER BY 1")

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -34,8 +35,13 @@ func (c *Client) begin(ctx context.Context, w *walk) (err error) {
 	if w.left > 0 {
 		w.look = min(w.left, pageSize)
 	}
-	w.ids, err = c.few(ctx, w.f, w.after)
+	w.ids, err = c.few(ctx, w.f, w.p)
 	w.listed = w.ids != nil
+	begun, found := slices.BinarySearch(w.ids, w.after)
+	if found {
+		begun++
+	}
+	w.ids = w.ids[begun:]
 	w.over = w.listed && len(w.ids) == 0
 	return err
 }

@@ -27,7 +27,7 @@ INSERT INTO todos (id, queue, state, idempotency_key, assignee, owner, claimed_a
 SELECT 'td_' || to_char(i, 'FM00000000'), CASE WHEN i % 1000 = 999 AND r BETWEEN 65 AND 84 THEN 'small' ELSE 'q' || to_char(i % 100, 'FM00') END,
        CASE WHEN r < 60 THEN 'done' WHEN r < 65 OR r >= 93 THEN 'failed' ELSE 'pending' END,
        CASE WHEN i % 2 = 0 THEN 'k' || i END, CASE WHEN r BETWEEN 85 AND 89 THEN 'w' || i % 7 END,
-       CASE WHEN r < 65 THEN 'a' END, CASE WHEN r < 65 THEN now() END, CASE WHEN r < 65 THEN now() END,
+       CASE WHEN r < 65 THEN 'a' END, CASE WHEN r < 65 THEN now() - interval '1 min' END, CASE WHEN r < 65 THEN now() - interval '1 min' + i * interval '1 us' END,
        CASE WHEN r < 65 THEN 1 ELSE 0 END, CASE WHEN r < 65 THEN 1 ELSE 0 END,
        now() + CASE WHEN r BETWEEN 90 AND 95 THEN interval '1 day' ELSE interval '-1 day' END + i * interval '1 ms',
        CASE WHEN r >= 93 THEN now() + CASE WHEN r < 96 THEN interval '1 day' ELSE interval '-1 day' END + i * interval '1 ms' END,

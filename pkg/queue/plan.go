@@ -9,9 +9,9 @@ func without(name string) []string {
 	switch name {
 	case "reap_list", "tail", "leased", "claim", "claim_many", "claim_heads", "claim_id", "claim_capped", "claim_reason":
 		return []string{"enable_seqscan", "enable_bitmapscan"} // read in order, and only as far as needed
-	case "why", "why_owner", "why_queue", "crashes_owners", "crashes_todos", "queues_window", "queues", "queues_live", "queues_done", "owners", "list_ended", "list_many", "list_keys", "list_place", "leases_advise":
+	case "why", "why_owner", "why_queue", "crashes_owners", "crashes_todos", "queues_window", "queues", "queues_live", "queues_done", "owners", "list_ended", "list_many", "list_keys", "list_failures", "list_place", "leases_advise":
 		return []string{"enable_seqscan", "enable_bitmapscan"}
-	case "list_line": // the index gives the times in order, and only those that are equal are sorted further
+	case "list_line", "list_line_ended": // the index gives the times in order, and only those that are equal are sorted further
 		return []string{"enable_seqscan", "enable_bitmapscan", "enable_sort"}
 	case "list", "export", "prune_list":
 		// A page in id order: it is read before workers to share it would have started.

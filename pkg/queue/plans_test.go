@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/todoctl/todoctl/pkg/todo"
 )
@@ -110,8 +109,6 @@ func reapArgs(queues []string, assignee string, share int) pgx.StrictNamedArgs {
 
 func readers(queues []string) []planned {
 	live := []string{"idx_todos_pool", "idx_todos_assigned"}
-	dead := []string{"idx_todos_dead", "idx_todos_fingerprint"}
-	all := append(append([]string{"idx_todos_dedupe"}, live...), dead...)
 	list := []planned{
 		{name: "what to reap", file: "reap_list", args: reapArgs(queues, "w0", 500), indexes: live, sort: true, read: 9*500 + 10},
 		{name: "what to reap in one queue", file: "reap_list", args: reapArgs(queues[:1], "w0", 100), indexes: live, sort: true, read: 3*100 + 10},
@@ -127,7 +124,14 @@ func readers(queues []string) []planned {
 			indexes: append([]string{"todos_pkey", "idx_todos_ended", "idx_todos_dead"}, live...), sort: true, read: 1700},
 		{name: "last trace", file: "why_owner", args: pgx.StrictNamedArgs{"owner": "w1", "cap": 1000}, indexes: append([]string{"todos_pkey"}, live...), read: 3000},
 		{name: "who holds what", file: "owners", args: pgx.StrictNamedArgs{"queues": nil, "cap": 1000}, indexes: live, sort: true, read: 75_000},
-		{name: "done since", file: "list_ended", args: pgx.StrictNamedArgs{"queues": nil, "since": nil, "since_back": time.Hour, "after": "", "page": 100}, indexes: []string{"idx_todos_ended"}},
+		{name: "done since", file: "list_ended", args: pgx.StrictNamedArgs{"queues": nil, "done": true, "dead": true, "since": nil, "since_back": time.Hour, "page": 100},
+			indexes: []string{"idx_todos_ended", "idx_todos_dead_at"}},
+		{name: "in the order of their ends", file: "list_line_ended", args: Filter{Conditions: []todo.Condition{todo.IsDone, todo.IsDead}, Since: Moment{Back: ptr(time.Hour)}}.endedArgs(beginning(), "", 50),
+			indexes: []string{"idx_todos_ended", "idx_todos_dead_at"}, sort: true, read: 40_000},
+		{name: "that failed", file: "list_failures", args: pgx.StrictNamedArgs{"states": []string{"failed"}, "fingerprints": nil, "dead": false, "page": 100},
+			indexes: []string{"idx_todos_failures"}, custom: true},
+		{name: "by likeness", file: "list_failures", args: pgx.StrictNamedArgs{"states": []string{"failed", "done"}, "fingerprints": []string{"f1"}, "dead": true, "page": 100},
+			indexes: []string{"idx_todos_failures", "idx_todos_fingerprint"}, custom: true},
 		{name: "lengths of leases", file: "leases_advise", args: pgx.StrictNamedArgs{"queues": nil, "rows": 1000}, indexes: []string{"todos_pkey"}, sort: true, read: 1001},
 		{name: "over a window", file: "queues_window", args: pgx.StrictNamedArgs{"queues": nil, "window": time.Hour, "cap": 1000},
 			indexes: []string{"todos_pkey", "idx_todos_ended"}, sort: true},
@@ -139,8 +143,9 @@ func readers(queues []string) []planned {
 		{name: "what changed", file: "tail", args: pgx.StrictNamedArgs{"queues": nil, "since": time.Now(), "fresh": idFrom(time.Now()), "newest": idFrom(time.Now()), "ahead": 100},
 			indexes: append([]string{"todos_pkey", "idx_todos_ended", "idx_attempts_ended", "queues_pkey"}, live...), sort: true},
 		{name: "leases that end first", file: "leased", args: pgx.StrictNamedArgs{"queues": queues[:2], "each": 100, "page": 50}, indexes: append([]string{"queues_pkey"}, live...), sort: true},
-		{name: "place in line", file: "list_place", args: pgx.StrictNamedArgs{"id": "td_00000300"}, indexes: append([]string{"todos_pkey"}, live...), read: 102},
-		{name: "live by key", file: "list_keys", args: pgx.StrictNamedArgs{"queues": nil, "keys": []string{"k1", "k2"}, "after": "", "page": 100}, indexes: []string{"idx_todos_dedupe"}},
+		{name: "place in line", file: "list_place", args: pgx.StrictNamedArgs{"id": "td_00000300", "ended": false}, indexes: append([]string{"todos_pkey"}, live...), read: 102},
+		{name: "by key", file: "list_keys", args: pgx.StrictNamedArgs{"queues": nil, "keys": []string{"k1", "k2"}, "live": true, "ended": true, "page": 100},
+			indexes: []string{"idx_todos_dedupe", "idx_todos_key"}},
 		{name: "whether many", file: "list_many", args: pgx.StrictNamedArgs{"queues": nil, "page": 1001}, indexes: live},
 		{name: "whether many in a queue", file: "list_many", args: pgx.StrictNamedArgs{"queues": queues[:1], "page": 1001}, indexes: live, custom: true},
 		{name: "in line", file: "list_line", args: inLine(Filter{}), indexes: live, sort: true, read: 100_000, custom: true},
@@ -166,8 +171,8 @@ func readers(queues []string) []planned {
 		byID := f.walkArgs("", pageSize, 2, []string{"td_00000001", "td_00000002"}, true)
 		list = append(list, planned{name: "list " + name, file: "list", args: walk, indexes: []string{key}, read: pageSize + 1, custom: true},
 			planned{name: "list " + name + " by id", file: "list", args: byID, indexes: []string{"todos_pkey"}, read: 2, custom: true})
-		if args := f.fewArgs(""); args != nil {
-			list = append(list, planned{name: "few " + name, file: "list_few", args: args, indexes: all, bitmap: true, custom: true})
+		if file, args := f.lead(); file == "list_few" {
+			list = append(list, planned{name: "few " + name, file: file, args: args, indexes: append(live, "idx_todos_dead", "idx_todos_dead_id", "idx_todos_dead_at", "idx_todos_fingerprint"), bitmap: true, custom: true})
 		}
 	}
 	return list
@@ -175,7 +180,7 @@ func readers(queues []string) []planned {
 
 func inLine(f Filter) pgx.StrictNamedArgs {
 	f.Conditions = []todo.Condition{todo.IsPending, todo.IsClaimed}
-	return f.lineArgs(pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}, "", 50)
+	return f.lineArgs(beginning(), "", 50)
 }
 
 // No plan depends on statistics, on how many todos are done, or on whether it is made with the

@@ -17,8 +17,8 @@ live todos in the order of ids. What is leased keeps the place that it had, but 
 others of their queue, which stand where they end. Where over a thousand are done or dead --since or --until a time,
 the first ones are those that ended first.
 
-Ids, states, queues, keys and fingerprints, and the time at which something was done or died have an index. What has
-none (--error, --payload, --kind and the rest; --since of live todos; expired leases behind a long queue) stops once
+Ids, states, queues, keys and fingerprints, and the time at which something was done or died have an index, and ids have
+the time in which they were made: --created-since and --created-until look within a day of it. What has none (--error, --payload, --kind and the rest; --since of live todos; expired leases behind a long queue) stops once
 --scan-limit rows were read in vain, and says so.`
 
 const listExample = `  todoctl list -q mail --state claimed,expired

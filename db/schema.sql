@@ -73,7 +73,7 @@ CREATE TABLE public.todoctl_migrations (
 );
 
 CREATE TABLE public.todos (
-    id text DEFAULT ('td_'::text || gen_random_uuid()) NOT NULL COLLATE pg_catalog."C",
+    id text DEFAULT ('td_'::text || OVERLAY((gen_random_uuid())::text PLACING regexp_replace(lpad(to_hex(((EXTRACT(epoch FROM clock_timestamp()) * (1000)::numeric))::bigint), 12, '0'::text), '(.{8})(.{4})'::text, '\1-\2-7'::text) FROM 1 FOR 15)) NOT NULL COLLATE pg_catalog."C",
     queue text NOT NULL COLLATE pg_catalog."C",
     source text DEFAULT ''::text NOT NULL,
     kind text DEFAULT ''::text NOT NULL,

@@ -36,6 +36,17 @@ type Moment struct {
 	Back *time.Duration
 }
 
+// time returns the point in time, by this machine's clock where it is so long ago; false where there is none.
+func (m Moment) time() (time.Time, bool) {
+	switch {
+	case m.At != nil:
+		return *m.At, true
+	case m.Back != nil:
+		return time.Now().Add(-*m.Back), true
+	}
+	return time.Time{}, false
+}
+
 // DefaultScanLimit bounds what filters without an index read.
 const DefaultScanLimit = 1_000_000
 
@@ -45,7 +56,7 @@ type Page struct {
 	Limit   int    // at most so many; 0 is all
 	Bodies  bool   // with payload and result
 	Line    bool   // of a page with a limit: over a thousand live todos in the order in which they are due, of many done or dead ones since or until a time in that in which they ended
-	Bounded bool   // the scan limit holds for whatever has no index, not for error and payload alone
+	Bounded bool   // the scan limit holds for whatever has no index, not for error and payload alone; and when todos were created is looked for among ids that were made within a day of it
 }
 
 // pageSize is how many rows one statement reads: enough to be quick, small enough to hold no snapshot for long.

@@ -171,3 +171,36 @@ func TestListOfDoneSince(t *testing.T) {
 		t.Errorf("%d are pending or dead, not 60", n)
 	}
 }
+
+// When todos were created is looked for where their ids were made, so that what came before does not count.
+func TestListOfCreated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.exec(`INSERT INTO todos (id, queue, state, created_at, completed_at) SELECT 'td_' || lpad(to_hex(ms >> 16), 8, '0') || '-' || lpad(to_hex(ms & 65535), 4, '0') || '-7000-8000-' || lpad(i::text, 12, '0'),
+		'q', (ARRAY['done', 'failed'])[1 + i % 2], at, at FROM (SELECT i, at, (extract(epoch FROM at) * 1000)::bigint AS ms FROM generate_series(0, 2399) i, LATERAL (SELECT now() - i * interval '1 h' AS at) a) x`)
+	w.exec("INSERT INTO todos (queue, state, completed_at) SELECT 'q', 'failed', now() FROM generate_series(1, 3)")
+	if got := w.text("SELECT count(*)::text FROM todos WHERE id ~ '^td_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$' AND id > '" + idFrom(time.Now().Add(-time.Minute)) + "' AND id < '" + idFrom(time.Now().Add(time.Minute)) + "'"); got != "4" {
+		t.Errorf("%s ids have the time in them, not 4", got)
+	}
+	hour := func(n int) Moment { return Moment{Back: ptr(time.Duration(n)*time.Hour - time.Minute)} }
+	for name, c := range map[string]struct {
+		f     Filter
+		found int
+	}{
+		"since":                 {Filter{CreatedSince: hour(10)}, 10 + 3},
+		"until":                 {Filter{CreatedUntil: hour(2390)}, 10},
+		"since and until":       {Filter{CreatedSince: hour(1010), CreatedUntil: hour(1000)}, 10},
+		"dead ones since":       {Filter{CreatedSince: hour(10), Conditions: []todo.Condition{todo.IsDead}}, 5 + 3},
+		"of ages ago":           {Filter{CreatedUntil: hour(2_000_000)}, 0},
+		"what is not there yet": {Filter{CreatedSince: hour(-10)}, 0},
+	} {
+		c.f.ScanLimit = 100
+		var s Scanned
+		if got := w.ids(c.f, Page{Bounded: true}, &s); len(got) != c.found || s.Short {
+			t.Errorf("%s: found %d, want %d, cut short: %v", name, len(got), c.found, s.Short)
+		}
+		if got := w.ids(c.f, Page{}, &s); len(got) != c.found {
+			t.Errorf("%s: found %d where it is not bounded, want %d", name, len(got), c.found)
+		}
+	}
+}

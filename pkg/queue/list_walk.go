@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -23,9 +24,10 @@ type walk struct {
 	ids         []string // that are left, where listed
 	listed      bool
 	after       string
-	left        int // of p.Limit
-	look        int // how many rows the next statement reads at most
-	read        int // rows, as far as the scan limit counts them
+	last        string // where it ends at the latest; "" where nothing says so
+	left        int    // of p.Limit
+	look        int    // how many rows the next statement reads at most
+	read        int    // rows, as far as the scan limit counts them
 	over, short bool
 }
 
@@ -43,7 +45,24 @@ func (c *Client) begin(ctx context.Context, w *walk) (err error) {
 	}
 	w.ids = w.ids[begun:]
 	w.over = w.listed && len(w.ids) == 0
+	if !w.listed && w.p.Bounded {
+		w.created()
+	}
 	return err
+}
+
+// idSkew is how far the clock of who made an id may be from the server's.
+const idSkew = 24 * time.Hour
+
+// created leaves out the ids that were made long before or after the time in which todos of the filter were created: in ten million
+// rows those of the last hour are beyond any scan limit.
+func (w *walk) created() {
+	if at, ok := w.f.CreatedSince.time(); ok {
+		w.after = max(w.after, idFrom(at.Add(-idSkew)))
+	}
+	if at, ok := w.f.CreatedUntil.time(); ok {
+		w.last = idFrom(at.Add(idSkew))
+	}
 }
 
 // page reads on: the next rows of an index, or some of the ids where these are few.
@@ -102,7 +121,7 @@ func (w *walk) moved(found, size, look, looked int) {
 	case w.listed:
 		w.over = len(w.ids) == 0
 	default:
-		w.over = !full && looked < look
+		w.over = !full && looked < look || w.last != "" && w.after > w.last
 	}
 	w.left = max(w.left-found, 0)
 	w.count(looked, found, !w.over)

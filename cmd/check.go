@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 const checkHelp = `Answer a monitoring system in one line with performance data: is a queue too deep, too old, too dead? Over a
 --max is critical, over a --warn a warning; what has neither is not judged. Each queue is judged for itself.
 Depth counts pending todos, age is that of the oldest that could be claimed. A queue that is not known cannot be judged.
+Why nothing could be judged, as when the database is away, is the line's text then.
 
 On large tables the counts are estimates, marked with ~, unless --exact counts each todo.`
 
@@ -54,7 +56,8 @@ func newCheck(app *App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "check", Short: "Answer a monitoring system in one line", Long: checkHelp + monitoringStatus, Example: checkExample,
 		GroupID: groupInspect, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions, Annotations: map[string]string{monitoring: "yes"},
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			defer func() { app.tellMonitoring(err) }()
 			for i, n := range counts {
 				if name := measures()[i/2]; n < 0 && c.Flags().Changed([]string{"warn-", "max-"}[i%2]+name) {
 					return usagef("--%s%s: %d is negative", []string{"warn-", "max-"}[i%2], name, n)
@@ -109,7 +112,7 @@ func runCheck(c *cobra.Command, app *App, all []limits, exact bool) error {
 		return err
 	}
 	v := judge(list, all)
-	if app.Config.Value("output").IsSet() || app.Flags.JQ != "" {
+	if app.ownForm() {
 		err = app.Print(shape, zero(), v)
 	} else {
 		_, err = fmt.Fprintln(app.Streams.Out, v.line)
@@ -122,6 +125,20 @@ func runCheck(c *cobra.Command, app *App, all []limits, exact bool) error {
 	}
 	return nil
 }
+
+// tellMonitoring says on standard output, too, why nothing could be judged: monitoring systems show that line, and seldom what is on
+// standard error. Scripts that asked for a form of their own get it or nothing.
+func (a *App) tellMonitoring(err error) {
+	var status *statusError
+	if err = monitored(err); !errors.As(err, &status) || errors.Is(status, errSilent) || a.ownForm() {
+		return
+	}
+	word := map[int]string{2: "CRITICAL", 3: "UNKNOWN"}[status.code]
+	_, _ = fmt.Fprintln(a.Streams.Out, render.Clean("TODOCTL "+word+": "+strings.ReplaceAll(status.Error(), "|", "¦"))) // the error is told anyway
+}
+
+// ownForm says whether a form of output was asked for.
+func (a *App) ownForm() bool { return a.Config.Value("output").IsSet() || a.Flags.JQ != "" }
 
 // addDone adds those of the named queues that have nothing but done todos, and refuses the ones that are not known at all.
 func addDone(ctx context.Context, q *queue.Client, list []queue.Counts, only []string) ([]queue.Counts, error) {

@@ -45,7 +45,24 @@ func TestCheckJudgesWhatHasAThreshold(t *testing.T) {
 	if r.code != 2 || r.out != "dead\n" {
 		t.Errorf("json: exit %d %s%s", r.code, r.out, r.err)
 	}
-	c.with("TODOCTL_DATABASE_URL=postgres://x@127.0.0.1:1/x").fails(2, "check")
+	// What monitoring shows is on standard output, also where nothing could be judged; JSON is the verdict or nothing.
+	away := c.with("TODOCTL_DATABASE_URL=postgres://x:secret@127.0.0.1:1/x")
+	for _, x := range []struct {
+		c    *cli
+		code int
+		args string
+		says string
+	}{
+		{away, 2, "check", "TODOCTL CRITICAL: "},
+		{c, 3, "check -q other", "TODOCTL UNKNOWN: --queue: other is not known\n"},
+		{c, 3, "check --max-dead -1", "TODOCTL UNKNOWN: --max-dead: -1 is negative\n"},
+		{away, 2, "check -o json", ""},
+	} {
+		r := x.c.fails(x.code, strings.Fields(x.args)...)
+		if !strings.HasPrefix(r.out, x.says) || (r.out == "") != (x.says == "") || strings.Count(r.out, "\n") > 1 || r.err == "" || strings.Contains(r.out+r.err, "secret") {
+			t.Errorf("%s: %q, %q", x.args, r.out, r.err)
+		}
+	}
 }
 
 // TestCheckIsOneLine judges a queue whose name, made by hand, holds what the line is made of.

@@ -1,6 +1,6 @@
 -- Counts the live todos of each queue, those that are due apart from those that are due later, and finds the oldest. Of each side and
--- each assignee up to a share of a cap is counted from the end that is due first; where that is met, as many from the other end say
--- how densely they lie, so that the rest can be estimated. The states are read of fewer, since each is a visit to the table; the last
+-- each assignee up to a share of a cap is counted from the end that is due first; where that is met, a quarter as many from the other
+-- end say how densely they lie, so that the rest can be estimated. The states are read of fewer, since each is a visit to the table; the last
 -- few say what state the rest is in. The caps are higher where the statistics say that little is live.
 -- Guard: none; changes no row. Index: idx_todos_pool and idx_todos_assigned, from both ends, for each queue and assignee.
 WITH RECURSIVE pool(name) AS (
@@ -51,10 +51,10 @@ SELECT b.queue, b.due, b.n, b.n >= (SELECT n FROM most) AS capped, h.pending, h.
  CROSS JOIN LATERAL (
     SELECT min(x.available_at) AS first, max(x.available_at) AS last
       FROM (SELECT * FROM (SELECT available_at FROM todos WHERE b.n >= (SELECT n FROM most) AND b.who IS NULL AND queue = b.queue AND assignee IS NULL
-               AND available_at >= b.last AND available_at <= b.high ORDER BY available_at DESC LIMIT (SELECT n FROM most)) a
+               AND available_at >= b.last AND available_at <= b.high ORDER BY available_at DESC LIMIT (SELECT n / 4 + 1 FROM most)) a
             UNION ALL
             SELECT * FROM (SELECT available_at FROM todos WHERE b.n >= (SELECT n FROM most) AND assignee = b.who AND queue = b.queue
-               AND available_at >= b.last AND available_at <= b.high ORDER BY available_at DESC LIMIT (SELECT n FROM most)) b) x) e
+               AND available_at >= b.last AND available_at <= b.high ORDER BY available_at DESC LIMIT (SELECT n / 4 + 1 FROM most)) b) x) e
  CROSS JOIN LATERAL (
     SELECT e.first, e.last, mode() WITHIN GROUP (ORDER BY x.state) AS mostly
       FROM (SELECT * FROM (SELECT state FROM todos WHERE b.n > (SELECT states FROM most) AND b.who IS NULL AND queue = b.queue AND assignee IS NULL

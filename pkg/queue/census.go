@@ -101,12 +101,15 @@ func (x *census) part(row pgx.CollectableRow) error {
 		q.LiveEstimated = true
 		weight := float64(n)
 		if span != nil && ends != nil && *ends > 0 {
-			weight = max(2*float64(n)**span / *ends - float64(n), 1)
+			weight = max(float64(n+sample(n))**span / *ends - float64(n), 1)
 		}
 		q.beyond = append(q.beyond, beyond{to[mostly], weight})
 	}
 	return nil
 }
+
+// sample is how many are read from the other end of what is beyond the first n.
+func sample(n int64) int64 { return n/4 + 1 }
 
 // between guesses how many lie between the first n and the last n, from the span of all and that of both ends.
 func between(n int64, span, ends *float64) float64 {
@@ -124,7 +127,7 @@ func older(a, b *float64) *float64 {
 	return a
 }
 
-// apart guesses how many ids lie beyond the first n, from how densely these and the last n lie: ids are numbers that grow with time.
+// apart guesses how many ids lie beyond the first n, from how densely these and the last ones lie: ids are numbers that grow with time.
 func apart(ends []*string, n int64) float64 {
 	var at [4]*big.Float
 	for i, id := range ends {
@@ -143,7 +146,7 @@ func apart(ends []*string, n int64) float64 {
 		return float64(n)
 	}
 	times, _ := new(big.Float).Quo(less(at[3], at[0]), dense).Float64()
-	return max(2*float64(n)*times-float64(n), 1)
+	return max(float64(n+sample(n))*times-float64(n), 1)
 }
 
 // counts estimates what was not counted, and returns the queues that there are in order of their names. Of all together the

@@ -13,7 +13,7 @@ import (
 
 const queuesHelp = `Count, for each queue, its live todos by condition and its dead letters, and tell the age in seconds of the
 oldest that could be claimed, and whether the queue is paused. Done todos are counted up to 1,000 of each queue, live
-and dead ones up to 20,000, shared among the queues; beyond that they are estimated from the statistics of the server
+and dead ones up to 10,000, shared among the queues; beyond that they are estimated from the statistics of the server
 and from how densely they lie, marked with ~ (and estimated in JSON), unless --exact counts them.
 
 With --window also: todos that came in and that ended a second, the share of leases that failed or ran out, how

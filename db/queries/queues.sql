@@ -10,7 +10,7 @@ every AS MATERIALIZED (
   SELECT name FROM dead WHERE name IS NOT NULL
   UNION SELECT name FROM queues WHERE @queues::text[] IS NULL
   UNION SELECT unnest(@queues::text[])),
-most AS (SELECT greatest(@least::int, 10, 20000 / greatest(count(*), 1) + 1) AS n FROM every)
+most AS (SELECT greatest(@least::int, 10, 10000 / greatest(count(*), 1) + 1) AS n FROM every)
 SELECT e.name, z.name IS NOT NULL AS named, coalesce(z.paused_at IS NOT NULL AND (z.paused_until IS NULL OR z.paused_until > now()), false) AS paused,
        z.paused_until, z.paused_by, z.reason, d.n AS dead, d.n >= (SELECT n FROM most) AS capped, ARRAY[d.first, d.last, f.first, f.last] AS ends
   FROM every e LEFT JOIN queues z ON z.name = e.name

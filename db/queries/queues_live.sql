@@ -21,10 +21,10 @@ parts AS MATERIALIZED (
   UNION ALL
   SELECT queue, who FROM own WHERE @queues::text[] IS NULL OR queue = ANY (@queues::text[])),
 few AS (
-  SELECT coalesce(sum(reltuples), -1) BETWEEN 0 AND 20000 AS few FROM pg_class WHERE oid IN ('idx_todos_pool'::regclass, 'idx_todos_assigned'::regclass)),
+  SELECT coalesce(sum(reltuples), -1) BETWEEN 0 AND 10000 AS few FROM pg_class WHERE oid IN ('idx_todos_pool'::regclass, 'idx_todos_assigned'::regclass)),
 most AS (
-  SELECT greatest(@least::int, 10, 20000 / greatest(count(*), 1) + 1) AS n,
-         greatest(@least::int, 10, (CASE WHEN (SELECT few FROM few) THEN 20000 ELSE 5000 END) / greatest(count(*), 1) + 1) AS states FROM parts),
+  SELECT greatest(@least::int, 10, 10000 / greatest(count(*), 1) + 1) AS n,
+         greatest(@least::int, 10, (CASE WHEN (SELECT few FROM few) THEN 10000 ELSE 5000 END) / greatest(count(*), 1) + 1) AS states FROM parts),
 sides(due, low, high) AS (
   VALUES (true, '-infinity'::timestamptz, now()), (false, now() + interval '1 microsecond', 'infinity'::timestamptz)),
 near AS MATERIALIZED (

@@ -203,33 +203,47 @@ func TestUndoEndsAPlanThatIsApplied(t *testing.T) {
 	}
 }
 
-// The rate holds, with a plan that one process applies or two at once, by filter and by id: by the times that the journal has of each todo.
+// The rate holds, with a plan that one process applies or two at once, by filter and by id: by the times that the journal has of each
+// todo. It is never more; where the machine was busy with other things for a second, which nobody makes up for, it is measured again.
 func TestRetryRate(t *testing.T) {
 	t.Parallel()
+	const rate = 40
 	for name, args := range map[string]string{"plan": "--apply plan --yes", "two": "--apply plan --yes", "filter": "--all --yes", "ids": "-"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, conn, _ := withDB(t)
-			const n, rate = 160, 40
-			deadLetters(t, conn, n)
-			c.ok("retry", "--all", "--plan", "plan", "--quiet")
-			var other *applyingPlan
-			if name == "two" {
-				other = c.applies("--rate", fmt.Sprint(rate, "/s"))
+			got := 0.0
+			for try := 0; try < 3 && got < 0.9*rate; try++ {
+				got = retryRate(t, rate, name == "two", strings.Fields(args)...)
 			}
-			r := c.pipe(c.ok("dead-letters", "-o", "id"), append([]string{"retry", "--rate", fmt.Sprint(rate, "/s"), "--quiet"}, strings.Fields(args)...)...)
-			if r.code != 0 {
-				t.Fatal(r)
-			}
-			if other != nil {
-				other.ends(0)
-			}
-			// From the first transaction to the last all are moved but those of the last, which are as many as those of the first.
-			got := pgValue[float64](t, conn, `SELECT ((count(*) - count(*) FILTER (WHERE updated_at = last)) / extract(epoch FROM max(updated_at) - min(updated_at)))::float8
-				FROM (SELECT updated_at, max(updated_at) OVER () AS last FROM todo_journal_rows) r`)
-			if movesOf(t, conn) != fmt.Sprintf("%d of %d", n, n) || got < 0.9*rate || got > 1.1*rate {
-				t.Errorf("%.1f/s, want %d/s within a tenth; moves %s", got, rate, movesOf(t, conn))
+			if got < 0.9*rate || got > 1.1*rate {
+				t.Errorf("%.1f/s, want %d/s within a tenth", got, rate)
 			}
 		})
 	}
+}
+
+// retryRate retries dead letters so many a second and returns how many a second it were.
+func retryRate(t *testing.T, rate int, two bool, args ...string) float64 {
+	t.Helper()
+	c, conn, _ := withDB(t)
+	const n = 160
+	deadLetters(t, conn, n)
+	c.ok("retry", "--all", "--plan", "plan", "--quiet")
+	var other *applyingPlan
+	if two {
+		other = c.applies("--rate", fmt.Sprint(rate, "/s"))
+	}
+	r := c.pipe(c.ok("dead-letters", "-o", "id"), append([]string{"retry", "--rate", fmt.Sprint(rate, "/s"), "--quiet"}, args...)...)
+	if r.code != 0 {
+		t.Fatal(r)
+	}
+	if other != nil {
+		other.ends(0)
+	}
+	if got := movesOf(t, conn); got != fmt.Sprintf("%d of %d", n, n) {
+		t.Errorf("moves %s", got)
+	}
+	// From the first transaction to the last all are moved but those of the last, which are as many as those of the first.
+	return pgValue[float64](t, conn, `SELECT ((count(*) - count(*) FILTER (WHERE updated_at = last)) / extract(epoch FROM max(updated_at) - min(updated_at)))::float8
+		FROM (SELECT updated_at, max(updated_at) OVER () AS last FROM todo_journal_rows) r`)
 }

@@ -14,6 +14,7 @@ type Turns struct {
 	address string
 	dir     string
 
+	open  sync.WaitGroup // connections
 	mu    sync.Mutex
 	count int
 }
@@ -41,6 +42,8 @@ func NewTurns(t testing.TB, network, address string) *Turns {
 			return // the client sees a closed connection
 		}
 		defer server.Close()
+		p.open.Add(1)
+		defer p.open.Done()
 		p.forward(client, server)
 	})
 	return p
@@ -52,8 +55,9 @@ func (p *Turns) Dir() string { return p.dir }
 // Address is host:port of the counter, or the path of its socket.
 func (p *Turns) Address() string { return p.address }
 
-// Take returns the turns since the last call.
+// Take returns the turns since the last call, once every connection has ended: a client does not wait for its farewell.
 func (p *Turns) Take() int {
+	p.open.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.count

@@ -51,7 +51,7 @@ func TestQueuesEstimate(t *testing.T) {
 	}
 }
 
-// Ids grow with time, in whatever units: how many lie between two ends is guessed from how densely they lie there.
+// Ids grow with time, in whatever units: how many lie beyond the first ten is guessed from how densely these and the last three lie.
 func TestApart(t *testing.T) {
 	t.Parallel()
 	id := func(s string) *string { return ptr("td_01900000-0000-7000-8000-" + s) }
@@ -60,12 +60,12 @@ func TestApart(t *testing.T) {
 		n    int64
 		want float64
 	}{
-		"evenly":        {[]*string{id("000000000000"), id("00000000000a"), id("000000000050"), id("00000000005a")}, 10, 80},
-		"side by side":  {[]*string{id("000000000000"), id("00000000000a"), id("00000000000a"), id("000000000014")}, 10, 10},
+		"evenly":        {[]*string{id("000000000000"), id("00000000000a"), id("000000000057"), id("00000000005a")}, 10, 80},
+		"side by side":  {[]*string{id("000000000000"), id("00000000000a"), id("00000000000a"), id("00000000000d")}, 10, 3},
 		"all the same":  {[]*string{id("000000000000"), id("000000000000"), id("000000000000"), id("000000000000")}, 10, 10},
 		"none beyond":   {[]*string{id("000000000000"), id("00000000000a"), nil, nil}, 10, 10},
 		"made by hand":  {[]*string{ptr("one"), ptr("two"), ptr("three"), ptr("four")}, 10, 10},
-		"spread at end": {[]*string{id("000000000000"), id("000000000000"), id("000000000001"), id("000000000002")}, 10, 30},
+		"spread at end": {[]*string{id("000000000000"), id("000000000000"), id("000000000001"), id("000000000002")}, 10, 16},
 	} {
 		if got := apart(c.ends, c.n); got != c.want {
 			t.Errorf("%s: %g beyond %d, not %g", name, got, c.n, c.want)

@@ -14,8 +14,9 @@ type Turns struct {
 	address string
 	dir     string
 
-	open  sync.WaitGroup // connections
 	mu    sync.Mutex
+	ended sync.Cond // a connection has ended
+	open  int       // connections
 	count int
 }
 
@@ -25,6 +26,7 @@ type Turns struct {
 func NewTurns(t testing.TB, network, address string) *Turns {
 	t.Helper()
 	p := &Turns{dir: shortDir(t)}
+	p.ended.L = &p.mu
 	own := "127.0.0.1:0"
 	if network == "unix" {
 		own = filepath.Join(p.dir, ".s.PGSQL.5432")
@@ -42,8 +44,8 @@ func NewTurns(t testing.TB, network, address string) *Turns {
 			return // the client sees a closed connection
 		}
 		defer server.Close()
-		p.open.Add(1)
-		defer p.open.Done()
+		p.connections(1)
+		defer p.connections(-1)
 		p.forward(client, server)
 	})
 	return p
@@ -57,12 +59,21 @@ func (p *Turns) Address() string { return p.address }
 
 // Take returns the turns since the last call, once every connection has ended: a client does not wait for its farewell.
 func (p *Turns) Take() int {
-	p.open.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for p.open > 0 {
+		p.ended.Wait()
+	}
 	n := p.count
 	p.count = 0
 	return n
+}
+
+func (p *Turns) connections(more int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open += more
+	p.ended.Broadcast()
 }
 
 // terminate is the client's farewell, for which nobody waits.
